@@ -68,6 +68,14 @@ func Same[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
+// OrZero returns an optional value; the zero value stands for none.
+func OrZero[T any](p *T) (v T) {
+	if p != nil {
+		return *p
+	}
+	return v
+}
+
 // One scans a row into a record with the destinations of targets. If there is no row, it returns the 404 of the entity,
 // such as ORDER.
 func One[T any](row pgx.Row, targets func(*T) []any, entity string, id uuid.UUID) (v T, err error) {

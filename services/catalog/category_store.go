@@ -83,7 +83,7 @@ func (w *treeWriter) read(ctx context.Context, company tenant.ID, in TreeInput) 
 			w.named[c.external] = c.id
 		}
 		w.keys[c.id], w.tree[c.id] = c, c.parent
-		at := parentOf(c.parent)
+		at := record.OrZero(c.parent)
 		w.below[at] = append(w.below[at], c.id)
 		return nil
 	})
@@ -125,14 +125,6 @@ func eachNode(nodes []CategoryNodeInput, fn func(CategoryNodeInput)) {
 	}
 }
 
-// parentOf is the id of a parent as a key of a map; uuid.Nil stands for none.
-func parentOf(id *uuid.UUID) uuid.UUID {
-	if id == nil {
-		return uuid.Nil
-	}
-	return *id
-}
-
 // store stores nodes below a parent.
 func (w *treeWriter) store(ctx context.Context, path string, parent *uuid.UUID, nodes []CategoryNodeInput) ([]CategoryNode, error) {
 	out := make([]CategoryNode, len(nodes))
@@ -169,7 +161,7 @@ func (w *treeWriter) find(path string, parent *uuid.UUID, n CategoryNodeInput) (
 		return nil, nil //nolint:nilnil // there is no such category
 	}
 	var found []uuid.UUID
-	for _, id := range w.below[parentOf(parent)] {
+	for _, id := range w.below[record.OrZero(parent)] {
 		if w.keys[id].name == n.Name {
 			found = append(found, id)
 		}
@@ -234,11 +226,11 @@ func (w *treeWriter) place(c *Category) error {
 		return errDepth
 	}
 	if before, stored := w.tree[c.ID]; stored {
-		at := parentOf(before)
+		at := record.OrZero(before)
 		w.below[at] = slices.DeleteFunc(w.below[at], func(id uuid.UUID) bool { return id == c.ID })
 	}
 	w.tree[c.ID] = c.ParentID
-	at := parentOf(c.ParentID)
+	at := record.OrZero(c.ParentID)
 	w.below[at] = append(w.below[at], c.ID)
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/catalog"
@@ -230,15 +231,8 @@ func (s *shelf) matches(q question, p listed) bool {
 	if q.colour != "" && !p.hasOption(q.colour) {
 		return false
 	}
-	fold := strings.NewReplacer("ё", "е").Replace(strings.ToLower(strings.Join([]string{p.Name, p.SKU, deref(p.Barcode)}, "\n")))
+	fold := strings.NewReplacer("ё", "е").Replace(strings.ToLower(strings.Join([]string{p.Name, p.SKU, record.OrZero(p.Barcode)}, "\n")))
 	return strings.Contains(fold, strings.ToLower(strings.TrimSpace(q.search)))
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 func getPage(t *testing.T, c *apitest.Client, v url.Values) page {

@@ -106,8 +106,8 @@ func (s *Service) InvitePersonAgain(ctx context.Context, tx *db.Tx, by access.Ca
 // may be changed, but not one's own role.
 func (s *Service) UpdatePerson(ctx context.Context, tx *db.Tx, by access.Caller, who Editor, id uuid.UUID, in record.Patch[UserFields]) (User, error) {
 	return s.updateUser(ctx, tx, by, id, in, func(before, after User) error {
-		same := value(before.Role) == value(after.Role)
-		if !same && !slices.Contains(Roles(), value(after.Role)) {
+		same := record.OrZero(before.Role) == record.OrZero(after.Role)
+		if !same && !slices.Contains(Roles(), record.OrZero(after.Role)) {
 			return apierr.InvalidField("role", apierr.Enum, "use one of %s", strings.Join(Roles(), ", "))
 		}
 		if same && who.ID == id {
@@ -115,13 +115,6 @@ func (s *Service) UpdatePerson(ctx context.Context, tx *db.Tx, by access.Caller,
 		}
 		return cmp.Or(who.mayChange(before), who.mayChange(after))
 	})
-}
-
-func value(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }
 
 // BlockPerson blocks a user, by the rules for people.

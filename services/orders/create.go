@@ -45,7 +45,7 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, storeA
 
 // nameDuplicate adds to the error the order that has the external id, if it was stored after the check.
 func (s *Service) nameDuplicate(ctx context.Context, company tenant.ID, d Details, taken error) error {
-	duplicate, err := table.FindExternal(ctx, s.cfg.DB, company, deref(d.Source), *d.ExternalID)
+	duplicate, err := table.FindExternal(ctx, s.cfg.DB, company, record.OrZero(d.Source), *d.ExternalID)
 	if err != nil || duplicate == nil {
 		return taken
 	}

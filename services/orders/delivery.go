@@ -9,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
@@ -32,7 +33,7 @@ var deliveryTransitions = map[string][]string{
 }
 
 func deliveryConflict(from *string, to any) error {
-	allowed := deliveryTransitions[deref(from)]
+	allowed := deliveryTransitions[record.OrZero(from)]
 	name := "not started"
 	if from != nil {
 		name = *from
@@ -67,7 +68,7 @@ func (s *Service) MoveDelivery(ctx context.Context, tx *db.Tx, by access.Caller,
 		if before.Status == statusCancelled {
 			return errOrderCancelled
 		}
-		if !slices.Contains(deliveryTransitions[deref(before.DeliveryStatus)], next) {
+		if !slices.Contains(deliveryTransitions[record.OrZero(before.DeliveryStatus)], next) {
 			return deliveryConflict(before.DeliveryStatus, next)
 		}
 		o.DeliveryStatus = &next

@@ -125,7 +125,7 @@ type summed struct {
 }
 
 func (h *Header) summed() summed {
-	return summed{h.Status, h.PaymentStatus, deref(h.Channel), h.Total, h.DiscountAmount, h.DeliveryCost, h.PrepaidAmount}
+	return summed{h.Status, h.PaymentStatus, record.OrZero(h.Channel), h.Total, h.DiscountAmount, h.DeliveryCost, h.PrepaidAmount}
 }
 
 // countSummed counts a change of what reports sum.
@@ -152,12 +152,5 @@ func (o *Order) Derive() {
 	for i := range o.Lines {
 		words = append(words, o.Lines[i].Name)
 	}
-	o.SourceKey, o.LinesCount, o.Words = deref(o.Source), int32(len(o.Lines)), strings.Join(words, "\n")
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+	o.SourceKey, o.LinesCount, o.Words = record.OrZero(o.Source), int32(len(o.Lines)), strings.Join(words, "\n")
 }

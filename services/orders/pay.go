@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
 // Pay records a payment of an order, in any status of it. Payments above what is payable are 409 ORDER_OVERPAID. See
@@ -143,7 +144,7 @@ func checkPaymentID(ctx context.Context, q db.Querier, p *Payment) error {
 	if p.ExternalID == nil {
 		return nil
 	}
-	other, err := payments.FindExternal(ctx, q, p.CompanyID, deref(p.Source), *p.ExternalID)
+	other, err := payments.FindExternal(ctx, q, p.CompanyID, record.OrZero(p.Source), *p.ExternalID)
 	if err != nil || other == nil {
 		return err
 	}

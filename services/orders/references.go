@@ -34,9 +34,9 @@ func (s *Service) resolve(ctx context.Context, q db.Querier, before, o *Order, i
 	if before.ID == uuid.Nil || !record.Same(before.WarehouseID, o.WarehouseID) {
 		others = append(others, func(ctx context.Context, q db.Querier) error { return s.resolveWarehouse(ctx, q, o, &out) })
 	}
-	if o.ExternalID != nil && (deref(before.Source) != deref(o.Source) || !record.Same(before.ExternalID, o.ExternalID)) {
+	if o.ExternalID != nil && (record.OrZero(before.Source) != record.OrZero(o.Source) || !record.Same(before.ExternalID, o.ExternalID)) {
 		others = append(others, func(ctx context.Context, q db.Querier) (err error) {
-			out.duplicate, err = table.FindExternal(ctx, q, o.CompanyID, deref(o.Source), *o.ExternalID)
+			out.duplicate, err = table.FindExternal(ctx, q, o.CompanyID, record.OrZero(o.Source), *o.ExternalID)
 			return err
 		})
 	}

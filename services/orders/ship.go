@@ -148,7 +148,7 @@ func (s *Service) CancelShipment(ctx context.Context, tx *db.Tx, by access.Calle
 		return Shipment{}, apierr.NotFound("SHIPMENT", id.String())
 	case sh.Status == shipmentCancelled:
 		return Shipment{}, errShipmentCancelled
-	case deref(o.DeliveryStatus) == deliveryReturned:
+	case record.OrZero(o.DeliveryStatus) == deliveryReturned:
 		return Shipment{}, deliveryConflict(o.DeliveryStatus, deliveryPending)
 	}
 	snapshot, released := table.Snapshot(o), o.reserved(-1)

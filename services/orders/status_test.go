@@ -171,7 +171,7 @@ func TestDeliveryFollowsItsMethod(t *testing.T) {
 			h.DeliveryStatus = &row.status
 		}
 		meta := requireFault(t, row.code, h.settleDelivery(before), row)
-		require.Equal(t, row.want, deref(h.DeliveryStatus), "%+v", row)
+		require.Equal(t, row.want, record.OrZero(h.DeliveryStatus), "%+v", row)
 		require.Equal(t, row.want == "", h.DeliveryStatus == nil)
 		if row.code != "" {
 			require.Equal(t, &row.status, meta["from"])

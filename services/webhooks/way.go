@@ -80,7 +80,7 @@ func (s *Service) way(ctx context.Context, company tenant.ID, e outbox.LogEntry)
 			}
 		}
 	}
-	if parts := strings.Split(deref(origin.Traceparent), "-"); len(parts) == 4 && strings.HasSuffix(parts[3], "1") {
+	if parts := strings.Split(record.OrZero(origin.Traceparent), "-"); len(parts) == 4 && strings.HasSuffix(parts[3], "1") {
 		way.TraceID = &parts[1]
 	}
 	if origin.PublishedAt != nil {
@@ -132,11 +132,4 @@ func (s *Service) wayAttempts(ctx context.Context, company tenant.ID, all []Deli
 		return nil, fmt.Errorf("read attempts: %w", err)
 	}
 	return found, nil
-}
-
-func deref(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
@@ -206,7 +207,7 @@ func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntr
 // open prepares a subscription whose secrets are encrypted. A missing key is for the operators to provide; until then the
 // deliveries wait.
 func (c *ReceiverCache) open(row store.Receiver) *receiver {
-	until, previous := deref(row.PreviousUntil), deref(row.PreviousSecret)
+	until, previous := record.OrZero(row.PreviousUntil), record.OrZero(row.PreviousSecret)
 	if !time.Now().Before(until) {
 		previous = ""
 	}
@@ -230,13 +231,6 @@ func (c *ReceiverCache) open(row store.Receiver) *receiver {
 		r.faulty, r.sealed = nil, err
 	}
 	return r
-}
-
-func deref[T any](p *T) (v T) {
-	if p != nil {
-		return *p
-	}
-	return v
 }
 
 // Watch removes subscriptions whose change is announced, until ctx is done.

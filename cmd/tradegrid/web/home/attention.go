@@ -8,6 +8,7 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/services/sales"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -18,13 +19,6 @@ const (
 	openTooLong = 24 * time.Hour      // after that, a shift was probably forgotten
 )
 
-func total(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
-}
-
 // stock counts what has to be ordered again.
 func (r *Room) stock(ctx context.Context, q *web.Request) (part, error) {
 	if !q.Sees(web.Warehouse) || !q.Offers("listStocks") {
@@ -34,7 +28,7 @@ func (r *Room) stock(ctx context.Context, q *web.Request) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	n := total(found.Total)
+	n := record.OrZero(found.Total)
 	f := web.Figure{Label: q.T("home.reorder"), Value: web.Decimal(strconv.FormatInt(n, 10)), Href: web.With(q.Path("/stock"), "level", "reorder"), Kind: web.Good, Detail: q.T("home.reorder.none")}
 	if n > 0 {
 		f.Kind, f.Detail = web.Warn, q.T("home.reorder.some")
@@ -51,7 +45,7 @@ func (r *Room) shifts(ctx context.Context, q *web.Request) (out part, err error)
 	if err != nil {
 		return part{}, err
 	}
-	n := total(found.Total)
+	n := record.OrZero(found.Total)
 	f := web.Figure{Label: q.T("home.shifts"), Value: web.Decimal(strconv.FormatInt(n, 10)), Href: web.With(q.Path("/shifts"), "status", "open")}
 	if n == 0 {
 		f.Detail = q.T("home.shifts.none")

@@ -107,7 +107,7 @@ var kinds = map[string]string{company.UserActive: web.Good, company.UserInvited:
 
 func row(q *web.Request, u company.User, ways map[uuid.UUID]accounts.Ways) []web.Cell {
 	cells := []web.Cell{
-		web.LinkTo(nameOf(u), q.Path("/people/"+u.ID.String())), web.Text(text(u.Email)), roleOf(q, u), factor(q, u, ways), web.State(kinds[u.Status], q.T("user."+u.Status)), web.When(q.At(u.CreatedAt.Std())),
+		web.LinkTo(nameOf(u), q.Path("/people/"+u.ID.String())), web.Text(record.OrZero(u.Email)), roleOf(q, u), factor(q, u, ways), web.State(kinds[u.Status], q.T("user."+u.Status)), web.When(q.At(u.CreatedAt.Std())),
 	}
 	for _, act := range actions(q, u, ways[u.ID].Any()) {
 		if act == nil {
@@ -132,7 +132,7 @@ func actions(q *web.Request, u company.User, signsIn bool) (both [2]*web.Action)
 	both[1] = &web.Action{Text: q.T("people.activate"), Post: at + "/activate"}
 	if u.Status == company.UserActive {
 		both[1] = &web.Action{
-			ID: "block-" + u.ID.String(), Text: q.T("people.block"), Post: at + "/block", Kind: "danger", Confirm: q.T("people.block.confirm", text(u.Email)),
+			ID: "block-" + u.ID.String(), Text: q.T("people.block"), Post: at + "/block", Kind: "danger", Confirm: q.T("people.block.confirm", record.OrZero(u.Email)),
 		}
 	}
 	return both
@@ -159,17 +159,12 @@ func roleOf(q *web.Request, u company.User) web.Cell {
 	if u.MaySignIn() {
 		return web.Text(q.T("role." + *u.Role))
 	}
-	return web.Text(text(u.Role)).With(q.T("people.no_access"))
+	return web.Text(record.OrZero(u.Role)).With(q.T("people.no_access"))
 }
 
 // nameOf is never empty: it leads to the page of the user.
-func nameOf(u company.User) string { return cmp.Or(text(u.Name), text(u.Email), u.ID.String()) }
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+func nameOf(u company.User) string {
+	return cmp.Or(record.OrZero(u.Name), record.OrZero(u.Email), u.ID.String())
 }
 
 type formPage struct {

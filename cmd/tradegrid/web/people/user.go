@@ -37,7 +37,7 @@ func (r *Room) userPage(ctx context.Context, q *web.Request, u company.User, in 
 			Links: []web.Link{{Text: q.T("people.changes"), Href: web.With(q.Path("/audit"), "entity", u.ID.String())}},
 		},
 		Facts: []web.Fact{
-			{Label: q.T("signin.email"), Cell: web.Text(text(u.Email))},
+			{Label: q.T("signin.email"), Cell: web.Text(record.OrZero(u.Email))},
 			{Label: q.T("people.role"), Cell: roleOf(q, u)},
 			{Label: q.T("people.factor"), Cell: factor(q, u, ways)},
 			{Label: q.T("people.since"), Cell: web.When(q.At(u.CreatedAt.Std()))},
@@ -60,16 +60,16 @@ func (r *Room) userPage(ctx context.Context, q *web.Request, u company.User, in 
 // userForm is the form of what others, and in part the user, may change.
 func userForm(q *web.Request, u company.User, in company.UserFields, err error) *web.Form {
 	f := &web.Form{Post: q.Path("/people/" + u.ID.String()), Button: q.T("people.save"), Hidden: q.Versioned(u.Version), Fields: []web.Field{
-		{Name: "name", Label: q.T("people.name"), Value: text(in.Name), Autocomplete: "off", Fault: web.FaultOf(err, "name")},
+		{Name: "name", Label: q.T("people.name"), Value: record.OrZero(in.Name), Autocomplete: "off", Fault: web.FaultOf(err, "name")},
 	}}
 	if known, ok := apierr.As(err); ok && len(known.Fields) == 0 {
 		f.Fault = known.Message
 	}
 	if u.ID == q.Session.User {
-		f.Hidden["role"] = text(u.Role)
+		f.Hidden["role"] = record.OrZero(u.Role)
 		return f
 	}
-	role := roleField(q, text(in.Role), web.FaultOf(err, "role"))
+	role := roleField(q, record.OrZero(in.Role), web.FaultOf(err, "role"))
 	role.Help = q.T("people.role.help")
 	f.Fields = append(f.Fields, role)
 	return f
