@@ -26,7 +26,6 @@ FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
 
 const (
 	activeFor   = time.Second            // how long after the last row of which no writer told the shortest poll interval is kept
-	toldFor     = time.Second            // a bucket with a nudge within this time may have rows whose nudge is still under way
 	slowAfter   = 250 * time.Millisecond // a bucket that waits longer for Kafka is settled alone, and its batch releases its slot
 	retryFirst  = 100 * time.Millisecond
 	retryMax    = 5 * time.Second

@@ -78,7 +78,7 @@ const (
 	sessionColumns    = `company_id, user_id, id, operator, stage, address, agent, created_at, seen_at, expires_at`
 	sqlFindSession    = `SELECT ` + sessionColumns + ` FROM sessions WHERE hash = $1 AND expires_at > $2`
 	sqlSelectSessions = `SELECT ` + sessionColumns + ` FROM sessions WHERE company_id = $1 AND user_id = $2 AND operator = '' AND stage = 'full' AND expires_at > $3
-ORDER BY id DESC LIMIT 50`
+ORDER BY id DESC LIMIT $4`
 )
 
 var (
@@ -88,7 +88,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`)
 	sqlEndSession     = sessions.Delete(`WHERE company_id = $1 AND id = $2 AND user_id = $3`)
 	sqlEndOthers      = sessions.Delete(`WHERE company_id = $1 AND user_id = $2 AND id <> $3`)
 	sqlEndOldSessions = sessions.Delete(`WHERE company_id = $1 AND user_id = $2 AND operator = '' AND id IN
- (SELECT id FROM sessions WHERE company_id = $1 AND user_id = $2 AND operator = '' AND stage = 'full' ORDER BY id DESC LIMIT 1000 OFFSET 49)`)
+ (SELECT id FROM sessions WHERE company_id = $1 AND user_id = $2 AND operator = '' AND stage = 'full' ORDER BY id DESC LIMIT 1000 OFFSET $3)`)
 	sqlEndByHash = sessions.Delete(`WHERE company_id = $1 AND id = $2`)
 )
 
@@ -103,7 +103,7 @@ func begin(tx *db.Tx, o Owner, stage, operator string, v Visit) Entered {
 		e.ExpiresAt = now.Add(codeWithin)
 	}
 	if operator == "" && stage == stageFull {
-		tx.Queue(sqlEndOldSessions, o.Company, o.User)
+		tx.Queue(sqlEndOldSessions, o.Company, o.User, maxSessions-1)
 	}
 	tx.Queue(sqlInsertSession, e.Company, e.User, e.ID, e.Operator, e.Stage, e.Address, e.Agent, e.CreatedAt, e.SeenAt, e.ExpiresAt, hashOf(e.Token))
 	return e
@@ -163,7 +163,7 @@ func (s *Service) Peek(ctx context.Context, token string, v Visit) (Session, err
 
 // Sessions returns the sessions of a user, newest first.
 func (s *Service) Sessions(ctx context.Context, o Owner) ([]Session, error) {
-	return s.sessions(ctx, sqlSelectSessions, o.Company, o.User, s.cfg.DB.Now())
+	return s.sessions(ctx, sqlSelectSessions, o.Company, o.User, s.cfg.DB.Now(), maxSessions)
 }
 
 func (s *Service) sessions(ctx context.Context, sql string, args ...any) ([]Session, error) {

@@ -29,9 +29,6 @@ const (
 	defaultLifetime = 365 * 24 * time.Hour
 	maxOverlap      = 7 * 24 * time.Hour
 	maxAllowlist    = 100
-
-	// DefaultOverlap is how long a replaced secret stays valid.
-	DefaultOverlap = 24 * time.Hour
 )
 
 // Token is the record of an API token, without its secret.

@@ -138,7 +138,7 @@ func TestRotateKeepsTheOldSecretForTheOverlap(t *testing.T) {
 	s, clock := setup(t)
 	c := create(t, s, NewCompany{})
 	first := issue(t, s, c.ID, NewToken{NeverExpires: true})
-	second, err := s.RotateToken(t.Context(), c.ID, first.ID, DefaultOverlap)
+	second, err := s.RotateToken(t.Context(), c.ID, first.ID, 24*time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, first.ID, second.ID)
 	require.Equal(t, first.Prefix, second.Prefix)
@@ -146,7 +146,7 @@ func TestRotateKeepsTheOldSecretForTheOverlap(t *testing.T) {
 	require.NoError(t, enter(t, s, first.Text))
 	require.NoError(t, enter(t, s, second.Text))
 
-	clock.at = clock.at.Add(DefaultOverlap - time.Second)
+	clock.at = clock.at.Add(24*time.Hour - time.Second)
 	require.NoError(t, enter(t, s, first.Text))
 	clock.at = clock.at.Add(time.Second)
 	requireFault(t, enter(t, s, first.Text), 401, "AUTH_API_TOKEN_INVALID")

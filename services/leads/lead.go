@@ -14,12 +14,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Statuses of a lead; see docs/reference/states.md#lead.
+// Statuses that a lead has without being given them; see docs/reference/states.md#lead.
 const (
-	StatusNew        = "new"
-	StatusInProgress = "in_progress"
-	StatusConverted  = "converted"
-	StatusSpam       = "spam"
+	StatusNew       = "new"
+	StatusConverted = "converted"
 )
 
 // defaultSource is the source of leads that name none.

@@ -146,7 +146,7 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, v, of
 	}
 	addTotals(tx, by.Company, v)
 	s.addPoints(tx, v)
-	doc := trade.StockDocument{Movement: v.Kind, Type: trade.DocumentSale, ID: v.ID, Number: v.Number} // the movements are named as the kinds
+	doc := trade.StockDocument{Movement: v.Kind, Type: trade.DocumentSale, ID: v.ID, Number: v.Number}
 	if err := s.cfg.Stock.Move(ctx, tx, by, doc, v.stock()); err != nil {
 		return nil, err
 	}

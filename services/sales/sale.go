@@ -24,8 +24,8 @@ const (
 
 // Kinds of documents.
 const (
-	kindSale   = "sale"
-	kindRefund = "refund"
+	kindSale   = trade.MovementSale // the movements of stock are named as the kinds
+	kindRefund = trade.MovementRefund
 )
 
 // Methods of payment.
