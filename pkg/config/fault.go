@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/pkg/suggest"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // Fault is the error with all invalid settings.
@@ -58,7 +58,7 @@ func (f *Fault) place(origins map[string]Origin) {
 
 // didYouMean suggests the most similar name, if there is a similar one.
 func didYouMean(name, before string, names []string) string {
-	nearest := suggest.Nearest(name, names)
+	nearest := apierr.Nearest(name, names)
 	if nearest == "" {
 		return ""
 	}

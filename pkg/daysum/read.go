@@ -16,7 +16,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
-	"github.com/tradegrid/tradegrid/pkg/localtime"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -167,8 +166,8 @@ type sums struct {
 // daysBetween lists the days with their bounds.
 func daysBetween(zone *time.Location, first, last jsontype.Date) (days []*day) {
 	for at := time.Time(first); !at.After(time.Time(last)); at = at.AddDate(0, 0, 1) {
-		y, m, d := at.Date()
-		days = append(days, &day{date: jsontype.Date(at), start: localtime.At(y, m, d, 0, zone), end: localtime.At(y, m, d+1, 0, zone)})
+		date := jsontype.Date(at)
+		days = append(days, &day{date: date, start: date.At(0, zone), end: date.At(24*60, zone)})
 	}
 	return days
 }

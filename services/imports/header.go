@@ -9,7 +9,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
-	"github.com/tradegrid/tradegrid/pkg/suggest"
 )
 
 // column is a column of the file.
@@ -61,7 +60,7 @@ func (t *table) plan(header []spreadsheet.Value, key string) error {
 		case slices.Contains(own, c.name):
 			t.ignored = append(t.ignored, c.name)
 		default:
-			t.unknown = append(t.unknown, UnknownColumn{c.name, suggest.Nearest(c.name, append(namesOf(fields), own...))})
+			t.unknown = append(t.unknown, UnknownColumn{c.name, apierr.Nearest(c.name, append(namesOf(fields), own...))})
 		}
 	}
 	t.chooseKey(key, &faults)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/localtime"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 // WorkingHours is an interval of a weekday in which a resource can be booked.
@@ -55,10 +55,11 @@ func (i interval) overlaps(other interval) bool {
 
 // open returns the intervals of one local day in which the resource can be booked, in ascending order.
 func (r Resource) open(year int, month time.Month, day int, zone *time.Location) []interval {
-	weekday := int32(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Weekday()+6)%7 + 1
+	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	weekday := int32(date.Weekday()+6)%7 + 1
 	var out []interval
 	add := func(from, to string) {
-		i := interval{localtime.At(year, month, day, minutes(from), zone), localtime.At(year, month, day, minutes(to), zone)}
+		i := interval{jsontype.Date(date).At(minutes(from), zone), jsontype.Date(date).At(minutes(to), zone)}
 		if i.start.Before(i.end) { // the change to summer time can swallow it
 			out = append(out, i)
 		}

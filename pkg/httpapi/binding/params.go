@@ -13,7 +13,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/suggest"
 )
 
 // Source is where parameters come from: a request, or what stands for one.
@@ -102,7 +101,7 @@ func (b *Binder) instead(name string) string {
 	}
 	slices.Sort(known)
 	stem, _, _ := strings.Cut(name, "[")
-	switch nearest := suggest.Nearest(stem, known); {
+	switch nearest := apierr.Nearest(stem, known); {
 	case len(known) == 0:
 		return "; it has none: omit it"
 	case nearest != "":

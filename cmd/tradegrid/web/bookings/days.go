@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/localtime"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 // day is a local day of the company. It lasts 23, 24 or 25 hours.
@@ -19,10 +19,9 @@ type day struct {
 func dayOf(year int, month time.Month, date int, zone *time.Location) day {
 	at := time.Date(year, month, date, 0, 0, 0, 0, time.UTC)
 	year, month, date = at.Date()
-	next := at.AddDate(0, 0, 1)
 	return day{
 		year: year, month: month, date: date, zone: zone,
-		start: localtime.At(year, month, date, 0, zone), end: localtime.At(next.Year(), next.Month(), next.Day(), 0, zone),
+		start: jsontype.Date(at).At(0, zone), end: jsontype.Date(at).At(24*60, zone),
 	}
 }
 

@@ -1,5 +1,4 @@
-// Package suggest finds the name that was probably meant by one that does not exist.
-package suggest
+package apierr
 
 import (
 	"strings"
@@ -10,8 +9,8 @@ import (
 // maxName bounds the names that are compared, because a client may send a long one.
 const maxName = 64
 
-// Nearest returns the name that is most similar to an unknown one, ignoring case; "" if none is similar: at most one letter in
-// three may differ.
+// Nearest returns the name that was probably meant by an unknown one: the most similar, ignoring case. It returns "" if none is
+// similar: at most one letter in three may differ.
 func Nearest(unknown string, names []string) string {
 	if len(unknown) > maxName {
 		return ""

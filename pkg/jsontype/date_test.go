@@ -1,4 +1,4 @@
-package localtime_test
+package jsontype_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/tradegrid/tradegrid/pkg/localtime"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 func location(t *testing.T, name string) *time.Location {
@@ -33,7 +33,7 @@ func minutes(t *testing.T, clock string) (n int) {
 	return 60*hour + minute
 }
 
-func TestAt(t *testing.T) {
+func TestDateAt(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ zone, day, clock, want string }{
 		{"UTC", "2026-06-01", "09:00", "2026-06-01 09:00"},
@@ -74,8 +74,7 @@ func TestAt(t *testing.T) {
 		{"Pacific/Apia", "2011-12-30", "12:00", "2011-12-30 10:00"},
 		{"Pacific/Apia", "2011-12-31", "12:00", "2011-12-30 22:00"},
 	} {
-		year, month, day := parsed(t, time.DateOnly, row.day).Date()
-		got := localtime.At(year, month, day, minutes(t, row.clock), location(t, row.zone))
+		got := jsontype.Date(parsed(t, time.DateOnly, row.day)).At(minutes(t, row.clock), location(t, row.zone))
 		require.Equal(t, parsed(t, "2006-01-02 15:04", row.want), got, "%s %s %s", row.zone, row.day, row.clock)
 	}
 }
@@ -87,17 +86,15 @@ var zones = []string{
 
 // A local day is divided by its minutes without gaps, and every instant of one shows that time on its clocks, unless clocks
 // skip it.
-func TestAtIsMonotonic(t *testing.T) {
+func TestDateAtIsMonotonic(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		zone := location(t, rapid.SampledFrom(zones).Draw(rt, "zone"))
 		day := time.Date(rapid.IntRange(2000, 2035).Draw(rt, "year"), 1, rapid.IntRange(1, 365).Draw(rt, "day"), 0, 0, 0, 0, time.UTC)
-		year, month, d := day.Date()
-		previous := localtime.At(year, month, d, 0, zone)
-		y, m, dd := day.AddDate(0, 0, -1).Date()
-		require.Equal(rt, localtime.At(y, m, dd, 24*60, zone), previous, "a day ends where the next one begins")
+		previous := jsontype.Date(day).At(0, zone)
+		require.Equal(rt, jsontype.Date(day.AddDate(0, 0, -1)).At(24*60, zone), previous, "a day ends where the next one begins")
 		for minute := 1; minute <= 24*60; minute++ {
-			at := localtime.At(year, month, d, minute, zone)
+			at := jsontype.Date(day).At(minute, zone)
 			require.False(rt, at.Before(previous), "%s at %d", day, minute)
 			wall := day.Add(time.Duration(minute) * time.Minute)
 			shown := at.In(zone)

@@ -1,4 +1,4 @@
-package suggest_test
+package apierr_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/suggest"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 func TestNearest(t *testing.T) {
@@ -16,7 +16,7 @@ func TestNearest(t *testing.T) {
 		"skus": "sku", "STATUS": "status", "statsu": "status", "category_id": "categoryId", "pagesize": "pageSize",
 		"brand": "", "s": "", strings.Repeat("status", 11): "",
 	} {
-		require.Equal(t, want, suggest.Nearest(unknown, names), unknown)
+		require.Equal(t, want, apierr.Nearest(unknown, names), unknown)
 	}
-	require.Empty(t, suggest.Nearest("sku", nil))
+	require.Empty(t, apierr.Nearest("sku", nil))
 }
