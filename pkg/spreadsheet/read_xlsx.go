@@ -25,6 +25,9 @@ const (
 )
 
 // xlsxRows reads the first sheet of a workbook. Memory is bounded by the limits: a file may expand to a thousand times its size.
+// Measured side by side, the row iterator of excelize took half as much time again and 2.5 times the memory for 20 000 rows, and up to
+// 190 MiB for files of pkg/hostile that are refused here within 64, because it decodes a row's attributes and all texts before
+// anything can be limited.
 type xlsxRows struct {
 	ctx    context.Context //nolint:containedctx // that of the request; the rows are read within it
 	sheet  *xml.Decoder
