@@ -7,7 +7,8 @@ import { call, uuid } from './lib/client.js';
 import { batches } from './lib/metrics.js';
 import { here, plan } from './lib/plan.js';
 import { finish, jobDone, prepare, read, settle, setUp } from './lib/shop.js';
-import { short, summarise } from './lib/summary.js';
+import { short } from './lib/figures.js';
+import { summarise } from './lib/summary.js';
 
 const SIZE = Math.min(number('FACTOR', 100), 1000); // items of a batch; above 200 they run as a job
 const load = plan({

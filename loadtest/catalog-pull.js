@@ -8,7 +8,8 @@ import { call, uuid } from './lib/client.js';
 import { pick } from './lib/data.js';
 import { here, plan } from './lib/plan.js';
 import { finish, prepare, read, settle } from './lib/shop.js';
-import { short, summarise } from './lib/summary.js';
+import { short } from './lib/figures.js';
+import { summarise } from './lib/summary.js';
 
 const pulls = new Counter('pulls');
 const pullDuration = new Trend('pull_duration', true);

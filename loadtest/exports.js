@@ -8,7 +8,8 @@ import { pick } from './lib/data.js';
 import { files } from './lib/metrics.js';
 import { here, plan } from './lib/plan.js';
 import { finish, jobDone, placeOrder, prepare, settle } from './lib/shop.js';
-import { short, summarise } from './lib/summary.js';
+import { short } from './lib/figures.js';
+import { summarise } from './lib/summary.js';
 
 const half = seconds('DURATION', 120) / 2;
 const phases = ['alone', 'beside'];

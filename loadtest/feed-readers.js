@@ -7,7 +7,8 @@ import { pick } from './lib/data.js';
 import { feed } from './lib/metrics.js';
 import { here, plan } from './lib/plan.js';
 import { finish, placeOrder, prepare, read, settle as settleAll, setUp } from './lib/shop.js';
-import { short, summarise } from './lib/summary.js';
+import { short } from './lib/figures.js';
+import { summarise } from './lib/summary.js';
 
 const LIMIT = 200;
 const POLL = 1; // seconds between two reads of one reader

@@ -3,7 +3,8 @@ import { number, seconds } from './lib/config.js';
 import { pick } from './lib/data.js';
 import { SLICES, here, plan } from './lib/plan.js';
 import { finish, placeOrder, prepare, settle } from './lib/shop.js';
-import { short, summarise } from './lib/summary.js';
+import { short } from './lib/figures.js';
+import { summarise } from './lib/summary.js';
 
 const last = seconds('DURATION', 180);
 const start = number('START', 50);

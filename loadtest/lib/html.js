@@ -1,5 +1,5 @@
 // summary.html: one page without anything from outside.
-import { perOrder, short } from './summary.js';
+import { perOrder, short } from './figures.js';
 
 const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const text = (value) => String(value).replace(/[&<>"]/g, (c) => escapes[c]);

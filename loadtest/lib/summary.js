@@ -1,6 +1,7 @@
 // What a run says at its end: a text for the terminal, summary.json for programs, summary.html for people.
 import { BASE, OUT, RECEIVER } from './config.js';
 import { SLICES, always } from './plan.js';
+import { perOrder, short } from './figures.js';
 import { page } from './html.js';
 import { inWords } from './rules.js';
 
@@ -123,13 +124,6 @@ function settings() {
   return out;
 }
 
-/** short writes a number as a person reads it. */
-export function short(value) {
-  if (typeof value !== 'number') return value === null || value === undefined ? '–' : String(value);
-  if (Number.isInteger(value)) return String(value);
-  return value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toPrecision(3);
-}
-
 function text(r) {
   const lines = ['', `${r.ok ? 'PASSED' : 'FAILED'}  ${r.scenario}: ${r.about}`, ''];
   for (const v of r.verdicts) lines.push(`  ${v.ok ? 'ok  ' : 'FAIL'}  ${v.rule}  (${short(v.value)})`);
@@ -147,12 +141,6 @@ function text(r) {
   for (const n of r.notes) lines.push(`  ${n}`);
   if (OUT) lines.push('', `  ${OUT}/summary.html`);
   return lines.join('\n') + '\n';
-}
-
-/** perOrder tells what the processes took. */
-export function perOrder(l) {
-  const all = `${short(l.cpuSeconds)} s of processor`;
-  return l.ordersAccepted ? `${all}, ${short((l.cpuSeconds * 1000) / l.ordersAccepted)} ms for each order` : all;
 }
 
 /** notWorse judges one figure against another of the same run; below the floor (ms) a difference means nothing. */
