@@ -42,13 +42,13 @@ func (r *Room) showWith(ctx context.Context, q *web.Request, p place, err error,
 		return web.Answer{}, readErr
 	}
 	page := entryPage{Header: web.Header{Title: e.title(), Crumbs: crumbs}}
-	if p.active && !e.inUse() {
+	if p.Active && !e.inUse() {
 		page.Header.Chip = &web.Chip{Kind: web.Off, Text: q.T("directories.inactive")}
 	}
 	if e.is("isDefault") {
 		page.Header.Chip = &web.Chip{Kind: web.Info, Text: q.T("directories.default")}
 	}
-	f, readErr := r.fields(ctx, q, p, p.update)
+	f, readErr := r.fields(ctx, q, p, p.Update)
 	if readErr != nil {
 		return web.Answer{}, readErr
 	}
@@ -73,10 +73,10 @@ func (r *Room) showWith(ctx context.Context, q *web.Request, p place, err error,
 // formFor shows the entry as a form, or as facts to those who may not change it.
 func (r *Room) formFor(q *web.Request, p place, e entry, f web.Fields, page *entryPage) {
 	fields := q.FieldsOf(f)
-	for _, name := range p.fixed {
+	for _, name := range p.Fixed {
 		page.Facts = append(page.Facts, web.Fact{Label: q.Label(name), Cell: e.cell(q, name, nil).With(q.T("directories.fixed"))})
 	}
-	if changes(q, p.directory) {
+	if changes(q, p.Directory) {
 		page.Form = &web.Form{Post: p.at(q, "/"+e.id()), Button: q.T("directories.save"), Fields: fields, Fault: faultOf(f.Err, fields)}
 		if v := e.number("version"); v > 0 {
 			page.Form.Hidden = map[string]string{"version": strconv.FormatInt(v, 10)}
@@ -100,48 +100,48 @@ func (r *Room) formFor(q *web.Request, p place, e entry, f web.Fields, page *ent
 
 // actionsOf are the buttons of an entry; what cannot be taken back asks first.
 func actionsOf(q *web.Request, p place, e entry) (all []web.Action) {
-	if !changes(q, p.directory) {
+	if !changes(q, p.Directory) {
 		return nil
 	}
 	at := p.at(q, "/"+e.id())
-	if p.name == "warehouses" && !e.is("isDefault") {
+	if p.Name == "warehouses" && !e.is("isDefault") {
 		all = append(all, web.Action{ID: "default", Text: q.T("directories.make_default"), Post: at + "/default", Confirm: q.T("directories.make_default.confirm", e.title())})
 	}
 	switch {
-	case p.active && e.inUse():
+	case p.Active && e.inUse():
 		all = append(all, web.Action{
-			ID: "inactive", Text: q.T("directories.deactivate"), Post: at + "/active", Confirm: q.T("directory."+p.name+".deactivate", e.title()), Values: map[string]string{"active": "false"},
+			ID: "inactive", Text: q.T("directories.deactivate"), Post: at + "/active", Confirm: q.T("directory."+p.Name+".deactivate", e.title()), Values: map[string]string{"active": "false"},
 		})
-	case p.active:
+	case p.Active:
 		all = append(all, web.Action{Text: q.T("directories.activate"), Post: at + "/active", Values: map[string]string{"active": "true"}})
 	}
-	if p.remove != "" {
-		all = append(all, web.Action{ID: "delete", Text: q.T("directories.delete"), Post: at + "/delete", Kind: "danger", Confirm: q.T("directory."+p.name+".delete", e.title())})
+	if p.Remove != "" {
+		all = append(all, web.Action{ID: "delete", Text: q.T("directories.delete"), Post: at + "/delete", Kind: "danger", Confirm: q.T("directory."+p.Name+".delete", e.title())})
 	}
 	return all
 }
 
 // more adds what belongs to an entry.
 func (r *Room) more(ctx context.Context, q *web.Request, p place, e entry, page *entryPage) (err error) {
-	for _, part := range p.parts {
-		if part.when != nil && !part.when(e) {
+	for _, part := range p.Parts {
+		if part.Types != nil && !slices.Contains(part.Types, e.text("type")) {
 			continue
 		}
-		of := place{directory: part, of: &p.directory, owner: e.id()}
-		found, err := e.parts(part.field)
+		of := place{Directory: part, of: &p.Directory, owner: e.id()}
+		found, err := e.parts(part.Field)
 		if err != nil {
 			return err
 		}
-		t := partTable{Title: q.T("directory." + part.name)}
+		t := partTable{Title: q.T("directory." + part.Name)}
 		if t.Table, err = r.tableOf(ctx, q, of, found); err != nil {
 			return err
 		}
 		if changes(q, part) {
-			t.New = &web.Link{Text: q.T("directory." + part.name + ".new"), Href: of.at(q, "/new")}
+			t.New = &web.Link{Text: q.T("directory." + part.Name + ".new"), Href: of.at(q, "/new")}
 		}
 		page.Parts = append(page.Parts, t)
 	}
-	switch p.name {
+	switch p.Name {
 	case "resources":
 		page.Week, err = weekOf(q, e)
 	case "price-lists":
@@ -151,19 +151,19 @@ func (r *Room) more(ctx context.Context, q *web.Request, p place, e entry, page 
 }
 
 func (r *Room) update(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	f, err := r.fields(ctx, q, p, p.update)
+	f, err := r.fields(ctx, q, p, p.Update)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return r.change(ctx, q, p, p.update, "saved", q.BodyOf(f, q.Form), true)
+	return r.change(ctx, q, p, p.Update, "saved", q.BodyOf(f, q.Form), true)
 }
 
 func (r *Room) setActive(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	return r.change(ctx, q, p, p.update, "saved", map[string]any{"isActive": q.Form.Get("active") == "true"}, false)
+	return r.change(ctx, q, p, p.Update, "saved", map[string]any{"isActive": q.Form.Get("active") == "true"}, false)
 }
 
 func (r *Room) makeDefault(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.change(ctx, q, place{directory: mustHave("warehouses")}, "makeWarehouseDefault", "saved", nil, false)
+	return r.change(ctx, q, place{Directory: mustHave("warehouses")}, "makeWarehouseDefault", "saved", nil, false)
 }
 
 // change makes a change of the entry in the address, and shows it again.
@@ -176,7 +176,7 @@ func (r *Room) change(ctx context.Context, q *web.Request, p place, operation, d
 }
 
 func (r *Room) remove(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	_, err := q.CallAdmin(ctx, p.remove, web.Input{Path: p.path(p.id(q))})
+	_, err := q.CallAdmin(ctx, p.Remove, web.Input{Path: p.path(p.id(q))})
 	if refused(err) {
 		return r.showWith(ctx, q, p, err, false)
 	}
@@ -199,7 +199,7 @@ func (r *Room) order(ctx context.Context, q *web.Request, p place) (web.Answer, 
 	for i, e := range wanted {
 		if i > 0 && e.number("sortOrder") <= last || i == 0 && e.number("sortOrder") > int64(len(wanted)) {
 			e.fields["sortOrder"] = float64(last + 1)
-			if _, err := q.CallAdmin(ctx, p.update, web.Input{Path: p.path(e.id()), Body: map[string]any{"sortOrder": last + 1}}); err != nil {
+			if _, err := q.CallAdmin(ctx, p.Update, web.Input{Path: p.path(e.id()), Body: map[string]any{"sortOrder": last + 1}}); err != nil {
 				return web.Answer{}, err
 			}
 		}
@@ -213,11 +213,11 @@ func (r *Room) all(ctx context.Context, q *web.Request, p place) ([]entry, error
 	if p.of != nil {
 		return r.partsOf(ctx, q, p)
 	}
-	reply, err := q.CallAdmin(ctx, p.list, web.Input{Query: p.query})
+	reply, err := q.CallAdmin(ctx, p.List, web.Input{Query: p.Query})
 	if err != nil {
 		return nil, err
 	}
-	found, err := pageOf(p.directory, reply)
+	found, err := pageOf(p.Directory, reply)
 	return found.items, err
 }
 

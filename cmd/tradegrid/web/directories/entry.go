@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 )
 
 // entry is a record of a directory as the API shows it.
@@ -89,8 +90,8 @@ type page struct {
 	next  string
 }
 
-func pageOf(d directory, r *web.Reply) (p page, err error) {
-	if !d.paged {
+func pageOf(d resources.Directory, r *web.Reply) (p page, err error) {
+	if !d.Paged {
 		err = r.Into(&p.items)
 		return p, err
 	}

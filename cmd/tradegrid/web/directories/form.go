@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
@@ -28,14 +29,14 @@ func (r *Room) choices(ctx context.Context, q *web.Request, from string) ([]web.
 	d, ok := byName(from)
 	page := url.Values{"pageSize": {strconv.Itoa(maxChoices)}}
 	switch {
-	case ok && d.paged:
-		reply, err = q.CallAdmin(ctx, d.list, web.Input{Query: page})
+	case ok && d.Paged:
+		reply, err = q.CallAdmin(ctx, d.List, web.Input{Query: page})
 	case ok:
-		reply, err = q.CallAdmin(ctx, d.list, web.Input{Query: d.query})
-	case from == ofUsers:
+		reply, err = q.CallAdmin(ctx, d.List, web.Input{Query: d.Query})
+	case from == resources.OfUsers:
 		reply, err = q.CallAdmin(ctx, "listUsers", web.Input{})
-	case from == ofServices:
-		d.paged = true
+	case from == resources.OfServices:
+		d.Paged = true
 		reply, err = q.Call(ctx, "listServices", web.Input{Query: page})
 	default:
 		reply, err = q.Call(ctx, "listCategories", web.Input{})
@@ -60,17 +61,17 @@ func (r *Room) choices(ctx context.Context, q *web.Request, from string) ([]web.
 
 // fields prepare the form of an operation.
 func (r *Room) fields(ctx context.Context, q *web.Request, p place, operation string) (web.Fields, error) {
-	f := web.Fields{Op: q.AdminOperation(operation), But: slices.Concat(p.but, []string{p.directory.owner}), Pick: map[string][]web.Option{}, Texts: "directory." + p.name}
-	if p.ordered {
+	f := web.Fields{Op: q.AdminOperation(operation), But: slices.Concat(p.But, []string{p.Directory.Owner}), Pick: map[string][]web.Option{}, Texts: "directory." + p.Name}
+	if p.Ordered {
 		f.But = append(f.But, "sortOrder") // the list has it
 	}
-	if operation == p.update {
-		f.But = append(f.But, p.fixed...)
-		if p.active {
+	if operation == p.Update {
+		f.But = append(f.But, p.Fixed...)
+		if p.Active {
 			f.But = append(f.But, "isActive") // a button of its own says what will happen
 		}
 	}
-	for field, from := range p.pick {
+	for field, from := range p.Pick {
 		options, err := r.choices(ctx, q, from)
 		if err != nil {
 			return f, err
@@ -81,7 +82,7 @@ func (r *Room) fields(ctx context.Context, q *web.Request, p place, operation st
 }
 
 func (r *Room) newForm(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	f, err := r.fields(ctx, q, p, p.create)
+	f, err := r.fields(ctx, q, p, p.Create)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -114,7 +115,7 @@ func firstValues(f web.Fields) json.RawMessage {
 
 // formOf is the page on which an entry is made.
 func (r *Room) formOf(ctx context.Context, q *web.Request, p place, f web.Fields) (web.Answer, error) {
-	title := q.T("directory." + p.name + ".new")
+	title := q.T("directory." + p.Name + ".new")
 	crumbs, err := r.crumbs(ctx, q, p)
 	if err != nil {
 		return web.Answer{}, err
@@ -140,18 +141,18 @@ func faultOf(err error, fields []web.Field) string {
 func (r *Room) crumbs(ctx context.Context, q *web.Request, p place) ([]web.Link, error) {
 	crumbs := []web.Link{{Text: q.T("area.directories"), Href: q.Path("/directories")}}
 	if p.of == nil {
-		return append(crumbs, web.Link{Text: q.T("directory." + p.name), Href: p.at(q, "")}), nil
+		return append(crumbs, web.Link{Text: q.T("directory." + p.Name), Href: p.at(q, "")}), nil
 	}
-	owner, err := r.entry(ctx, q, place{directory: *p.of}, p.owner)
+	owner, err := r.entry(ctx, q, place{Directory: *p.of}, p.owner)
 	if err != nil {
 		return nil, err
 	}
-	return append(crumbs, web.Link{Text: q.T("directory." + p.of.name), Href: q.Path("/directories/" + p.of.name)}, web.Link{Text: owner.title(), Href: p.back(q)}), nil
+	return append(crumbs, web.Link{Text: q.T("directory." + p.of.Name), Href: q.Path("/directories/" + p.of.Name)}, web.Link{Text: owner.title(), Href: p.back(q)}), nil
 }
 
 // entry reads an entry.
 func (r *Room) entry(ctx context.Context, q *web.Request, p place, id string) (e entry, err error) {
-	reply, err := q.CallAdmin(ctx, p.get, web.Input{Path: p.path(id)})
+	reply, err := q.CallAdmin(ctx, p.Get, web.Input{Path: p.path(id)})
 	if apierr.Is(err, "VALIDATION_ERROR") {
 		return e, web.NoPage() // the id is none
 	}
@@ -162,29 +163,29 @@ func (r *Room) entry(ctx context.Context, q *web.Request, p place, id string) (e
 }
 
 func (r *Room) create(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	f, err := r.fields(ctx, q, p, p.create)
+	f, err := r.fields(ctx, q, p, p.Create)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	body := q.BodyOf(f, q.Form)
 	in := web.Input{Body: body}
 	if p.of != nil {
-		if _, err := r.entry(ctx, q, place{directory: *p.of}, p.owner); err != nil {
+		if _, err := r.entry(ctx, q, place{Directory: *p.of}, p.owner); err != nil {
 			return web.Answer{}, err // the API would first look at the input
 		}
 		in.Path = map[string]string{"id": p.owner}
-		if p.directory.owner != "" {
-			body[p.directory.owner] = p.owner
+		if p.Directory.Owner != "" {
+			body[p.Directory.Owner] = p.owner
 		}
 	}
-	if p.ordered {
+	if p.Ordered {
 		last, err := r.lastOrder(ctx, q, p)
 		if err != nil {
 			return web.Answer{}, err
 		}
 		body["sortOrder"] = last + 1 // a new one is the last
 	}
-	reply, err := q.CallAdmin(ctx, p.create, in)
+	reply, err := q.CallAdmin(ctx, p.Create, in)
 	if refused(err) {
 		f.Typed, f.Err = q.Form, err
 		a, err := r.formOf(ctx, q, p, f)
@@ -198,7 +199,7 @@ func (r *Room) create(ctx context.Context, q *web.Request, p place) (web.Answer,
 		return web.Answer{}, err
 	}
 	to := p.back(q)
-	if len(p.parts) > 0 || p.name == "price-lists" || p.name == "resources" { // there is more to set up
+	if len(p.Parts) > 0 || p.Name == "price-lists" || p.Name == "resources" { // there is more to set up
 		to = p.at(q, "/"+made.id())
 	}
 	return web.Go(web.With(to, "done", "created")), nil
@@ -212,11 +213,11 @@ func refused(err error) bool {
 
 // partsOf are the entries of a part.
 func (r *Room) partsOf(ctx context.Context, q *web.Request, p place) ([]entry, error) {
-	owner, err := r.entry(ctx, q, place{directory: *p.of}, p.owner)
+	owner, err := r.entry(ctx, q, place{Directory: *p.of}, p.owner)
 	if err != nil {
 		return nil, err
 	}
-	return owner.parts(p.field)
+	return owner.parts(p.Field)
 }
 
 func (e entry) parts(field string) (all []entry, err error) {

@@ -99,7 +99,7 @@ type hoursPage struct {
 }
 
 func (r *Room) hours(ctx context.Context, q *web.Request) (web.Answer, error) {
-	e, err := r.entry(ctx, q, place{directory: mustHave("resources")}, q.HTTP.PathValue("id"))
+	e, err := r.entry(ctx, q, place{Directory: mustHave("resources")}, q.HTTP.PathValue("id"))
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -161,7 +161,7 @@ func clock(text string) string {
 
 // saveHours stores the week, or copies Monday to the other working days.
 func (r *Room) saveHours(ctx context.Context, q *web.Request) (web.Answer, error) {
-	e, err := r.entry(ctx, q, place{directory: mustHave("resources")}, q.HTTP.PathValue("id"))
+	e, err := r.entry(ctx, q, place{Directory: mustHave("resources")}, q.HTTP.PathValue("id"))
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 )
 
 type listPage struct {
@@ -16,23 +17,23 @@ type listPage struct {
 }
 
 // list shows the entries.
-func (r *Room) list(d directory) web.Handler {
+func (r *Room) list(d resources.Directory) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		query := maps.Clone(d.query)
+		query := maps.Clone(d.Query)
 		if query == nil {
 			query = url.Values{}
 		}
 		p := listPage{Header: web.Header{
-			Title: q.T("directory." + d.name), Facts: q.T("directory." + d.name + ".about"), Crumbs: []web.Link{{Text: q.T("area.directories"), Href: q.Path("/directories")}},
+			Title: q.T("directory." + d.Name), Facts: q.T("directory." + d.Name + ".about"), Crumbs: []web.Link{{Text: q.T("area.directories"), Href: q.Path("/directories")}},
 		}}
-		if d.paged {
+		if d.Paged {
 			p.Filter = filterOf(q, d)
 			query.Set("search", q.Form.Get("q"))
 			query.Set("cursor", q.Form.Get("cursor"))
 			query.Set("pageSize", "50")
 			maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
 		}
-		reply, err := q.CallAdmin(ctx, d.list, web.Input{Query: query})
+		reply, err := q.CallAdmin(ctx, d.List, web.Input{Query: query})
 		if err != nil {
 			return web.Answer{}, err
 		}
@@ -41,20 +42,20 @@ func (r *Room) list(d directory) web.Handler {
 			return web.Answer{}, err
 		}
 		if changes(q, d) {
-			p.Header.Links = []web.Link{{Text: q.T("directory." + d.name + ".new"), Href: q.Path("/directories/" + d.name + "/new")}}
+			p.Header.Links = []web.Link{{Text: q.T("directory." + d.Name + ".new"), Href: q.Path("/directories/" + d.Name + "/new")}}
 		}
-		if p.Table, err = r.tableOf(ctx, q, place{directory: d}, found.items); err != nil {
+		if p.Table, err = r.tableOf(ctx, q, place{Directory: d}, found.items); err != nil {
 			return web.Answer{}, err
 		}
 		if found.next != "" {
-			p.Table.Next = web.With(q.Path("/directories/"+d.name), "q", q.Form.Get("q"), "cursor", found.next)
+			p.Table.Next = web.With(q.Path("/directories/"+d.Name), "q", q.Form.Get("q"), "cursor", found.next)
 		}
-		return web.Show("directories/list", q.T("directory."+d.name), p), nil
+		return web.Show("directories/list", q.T("directory."+d.Name), p), nil
 	}
 }
 
-func filterOf(q *web.Request, d directory) *web.Filter {
-	f := &web.Filter{Action: q.Path("/directories/" + d.name), Button: q.T("filter.search"), Fields: []web.Field{{Name: "q", Label: q.Label("name"), Value: q.Form.Get("q")}}}
+func filterOf(q *web.Request, d resources.Directory) *web.Filter {
+	f := &web.Filter{Action: q.Path("/directories/" + d.Name), Button: q.T("filter.search"), Fields: []web.Field{{Name: "q", Label: q.Label("name"), Value: q.Form.Get("q")}}}
 	if q.Form.Get("q") != "" {
 		f.Clear = f.Action
 	}
@@ -63,18 +64,18 @@ func filterOf(q *web.Request, d directory) *web.Filter {
 
 // tableOf shows entries of a directory, or of a part of an entry.
 func (r *Room) tableOf(ctx context.Context, q *web.Request, p place, all []entry) (web.Ordered, error) {
-	t := web.Ordered{Table: web.Table{Label: q.T("directory." + p.name)}, Moved: q.Form.Get("moved"), Down: q.Form.Get("to") == "down"}
-	t.Empty = web.Empty{Title: q.T("directory." + p.name + ".none"), Text: q.T("directory." + p.name + ".about")}
-	if changes(q, p.directory) {
-		t.Empty.Action = &web.Link{Text: q.T("directory." + p.name + ".new"), Href: p.at(q, "/new")}
-		if p.ordered && len(all) > 1 {
+	t := web.Ordered{Table: web.Table{Label: q.T("directory." + p.Name)}, Moved: q.Form.Get("moved"), Down: q.Form.Get("to") == "down"}
+	t.Empty = web.Empty{Title: q.T("directory." + p.Name + ".none"), Text: q.T("directory." + p.Name + ".about")}
+	if changes(q, p.Directory) {
+		t.Empty.Action = &web.Link{Text: q.T("directory." + p.Name + ".new"), Href: p.at(q, "/new")}
+		if p.Ordered && len(all) > 1 {
 			t.Order = p.at(q, "/order")
 		}
 	}
 	chosen := map[string]names{}
-	for _, column := range p.columns {
+	for _, column := range p.Columns {
 		t.Columns = append(t.Columns, web.Column{Text: q.Label(column)})
-		if from, ok := p.pick[column]; ok {
+		if from, ok := p.Pick[column]; ok {
 			options, err := r.choices(ctx, q, from)
 			if err != nil {
 				return t, err
@@ -85,12 +86,12 @@ func (r *Room) tableOf(ctx context.Context, q *web.Request, p place, all []entry
 			}
 		}
 	}
-	if p.active {
+	if p.Active {
 		t.Columns = append(t.Columns, web.Column{Text: q.T("people.status")})
 	}
 	for _, e := range inOrder(p, all) {
 		var row []web.Cell
-		for i, column := range p.columns {
+		for i, column := range p.Columns {
 			cell := e.cell(q, column, chosen[column])
 			if i == 0 && !e.builtIn() {
 				cell.Href = p.at(q, "/"+e.id())
@@ -100,7 +101,7 @@ func (r *Room) tableOf(ctx context.Context, q *web.Request, p place, all []entry
 			}
 			row = append(row, cell)
 		}
-		if p.active {
+		if p.Active {
 			row = append(row, stateOf(q, e))
 		}
 		t.Rows, t.IDs, t.Names = append(t.Rows, row), append(t.IDs, e.id()), append(t.Names, e.title())
@@ -121,7 +122,7 @@ func stateOf(q *web.Request, e entry) web.Cell {
 
 // inOrder sorts entries as people have put them; the API sorts whole directories.
 func inOrder(p place, all []entry) []entry {
-	if p.ordered {
+	if p.Ordered {
 		slices.SortStableFunc(all, func(x, y entry) int { return int(x.number("sortOrder") - y.number("sortOrder")) })
 	}
 	return all

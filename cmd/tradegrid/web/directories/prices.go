@@ -188,7 +188,7 @@ func (r *Room) find(ctx context.Context, q *web.Request, at string, p *pricesPag
 
 // setPrice sets the price of an item in the list.
 func (r *Room) setPrice(ctx context.Context, q *web.Request) (web.Answer, error) {
-	p := place{directory: mustHave("price-lists")}
+	p := place{Directory: mustHave("price-lists")}
 	id := p.id(q)
 	body := map[string]any{"kind": q.Form.Get("kind"), "refId": q.Form.Get("refId"), "price": q.Minor(q.Form.Get("price"))}
 	if variant := q.Form.Get("variantId"); variant != "" {
@@ -202,7 +202,7 @@ func (r *Room) setPrice(ctx context.Context, q *web.Request) (web.Answer, error)
 }
 
 func (r *Room) removePrice(ctx context.Context, q *web.Request) (web.Answer, error) {
-	p := place{directory: mustHave("price-lists")}
+	p := place{Directory: mustHave("price-lists")}
 	id := p.id(q)
 	_, err := q.CallAdmin(ctx, "deletePrice", web.Input{Path: map[string]string{"id": id, "priceId": q.HTTP.PathValue("part")}})
 	if refused(err) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 )
 
 //go:embed *.html
@@ -25,12 +26,12 @@ func (*Room) Templates() fs.FS { return files }
 // Pages implements [web.Room].
 func (r *Room) Pages() []web.Page {
 	pages := []web.Page{web.Get(web.Directories, "", "/directories", r.index)}
-	for _, d := range table {
-		at := "/directories/" + d.name
+	for _, d := range resources.Directories() {
+		at := "/directories/" + d.Name
 		pages = append(pages, get(d, at, r.list(d)))
 		pages = append(pages, r.pagesOf(d, nil, at, at+"/{id}")...)
-		for _, part := range d.parts {
-			of := at + "/{id}/" + part.name
+		for _, part := range d.Parts {
+			of := at + "/{id}/" + part.Name
 			pages = append(pages, r.pagesOf(part, &d, of, of+"/{part}")...)
 		}
 	}
@@ -45,26 +46,26 @@ func (r *Room) Pages() []web.Page {
 }
 
 // pagesOf are those that every directory has, and every part of an entry.
-func (r *Room) pagesOf(d directory, of *directory, at, one string) []web.Page {
+func (r *Room) pagesOf(d resources.Directory, of *resources.Directory, at, one string) []web.Page {
 	pages := []web.Page{
 		get(d, at+"/new", r.with(d, of, r.newForm)),
 		post(d, at+"/new", r.with(d, of, r.create)),
 		get(d, one, r.with(d, of, r.show)),
 		post(d, one, r.with(d, of, r.update)),
 	}
-	if d.remove != "" {
+	if d.Remove != "" {
 		pages = append(pages, post(d, one+"/delete", r.with(d, of, r.remove)))
 	}
-	if d.active {
+	if d.Active {
 		pages = append(pages, post(d, one+"/active", r.with(d, of, r.setActive)))
 	}
-	if d.ordered {
+	if d.Ordered {
 		pages = append(pages, post(d, at+"/order", r.with(d, of, r.order)))
 	}
 	return pages
 }
 
-func mustHave(name string) directory {
+func mustHave(name string) resources.Directory {
 	d, ok := byName(name)
 	if !ok {
 		panic("no directory " + name)
@@ -72,25 +73,27 @@ func mustHave(name string) directory {
 	return d
 }
 
-func get(d directory, path string, h web.Handler) web.Page {
-	p := web.Get(web.Directories, d.scope, path, h)
-	p.Component = d.component
+func get(d resources.Directory, path string, h web.Handler) web.Page {
+	p := web.Get(web.Directories, d.Scope, path, h)
+	p.Component = d.Component
 	return p
 }
 
-func post(d directory, path string, h web.Handler) web.Page {
-	p := web.Post(web.Directories, d.scope, path, h)
-	p.Component = d.component
+func post(d resources.Directory, path string, h web.Handler) web.Page {
+	p := web.Post(web.Directories, d.Scope, path, h)
+	p.Component = d.Component
 	return p
 }
 
 // with hands a handler the directory whose page it is.
-func (r *Room) with(d directory, of *directory, h func(ctx context.Context, q *web.Request, p place) (web.Answer, error)) web.Handler {
+func (r *Room) with(d resources.Directory, of *resources.Directory, h func(ctx context.Context, q *web.Request, p place) (web.Answer, error)) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) { return h(ctx, q, placeOf(q, d, of)) }
 }
 
 // changes reports whether the person may change a directory.
-func changes(q *web.Request, d directory) bool { return q.Allows(d.scope, true) && q.Allows("*", true) }
+func changes(q *web.Request, d resources.Directory) bool {
+	return q.Allows(d.Scope, true) && q.Allows("*", true)
+}
 
 type indexPage struct {
 	Header web.Header
@@ -102,9 +105,9 @@ type indexRow struct{ Name, Href, About string }
 // index leads to the directories of those parts of the platform that the company has.
 func (r *Room) index(_ context.Context, q *web.Request) (web.Answer, error) {
 	p := indexPage{Header: web.Header{Title: q.T("area.directories"), Facts: q.T("directories.intro")}}
-	for _, d := range table {
-		if d.component == "" || q.Has(d.component) {
-			p.Rows = append(p.Rows, indexRow{q.T("directory." + d.name), q.Path("/directories/" + d.name), q.T("directory." + d.name + ".about")})
+	for _, d := range resources.Directories() {
+		if d.Component == "" || q.Has(d.Component) {
+			p.Rows = append(p.Rows, indexRow{q.T("directory." + d.Name), q.Path("/directories/" + d.Name), q.T("directory." + d.Name + ".about")})
 		}
 	}
 	return web.Show("directories/index", q.T("area.directories"), p), nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	eventpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/events"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/phone"
 )
@@ -57,25 +58,26 @@ func exact(q *web.Request, text string) (all []question) {
 	number, isNumber := numberOf(text)
 	id, err := uuid.Parse(text)
 	isID := err == nil
-	for _, k := range kinds {
-		if !may(q, k.area, k.list) {
+	isCode := utf8.RuneCountInString(text) <= maxSKU
+	for _, res := range resources.Found() {
+		if !may(q, res.Area, res.List) {
 			continue
 		}
 		add := func(asked bool, filter, value, what string) {
-			if asked {
-				all = append(all, k.ask(url.Values{filter: {value}}, what, func(record) bool { return true }))
+			if asked && (filter == "ids" || res.Find.Answers(filter)) {
+				all = append(all, ask(res, url.Values{filter: {value}}, what, func(record) bool { return true }))
 			}
 		}
 		add(isID, "ids", id.String(), "id")
-		add(k.number && isNumber, "number", number, "number")
-		add(k.external, "externalId", text, "external_id")
-		add(k.sku && utf8.RuneCountInString(text) <= maxSKU, "sku", text, "sku")
-		add(k.barcode && utf8.RuneCountInString(text) <= maxSKU, "barcode", text, "barcode")
-		add(k.reference, "reference", text, "reference")
-		add(k.phone && isPhone(text), "phone", text, "phone")
-		add(k.email && isEmail(text), "email", text, "email")
-		if k.contacts && (isPhone(text) || isEmail(text)) {
-			all = append(all, k.ask(url.Values{"search": {contactOf(text, q.Company.CountryPrefix)}}, contact(text), func(r record) bool { return r.hasContact(text, q.Company.CountryPrefix) }))
+		add(isNumber, "number", number, "number")
+		add(true, "externalId", text, "external_id")
+		add(isCode, "sku", text, "sku")
+		add(isCode, "barcode", text, "barcode")
+		add(true, "reference", text, "reference")
+		add(isPhone(text), "phone", text, "phone")
+		add(isEmail(text), "email", text, "email")
+		if res.Find.Contacts && (isPhone(text) || isEmail(text)) {
+			all = append(all, ask(res, url.Values{"search": {contactOf(text, q.Company.CountryPrefix)}}, contact(text), func(r record) bool { return r.hasContact(text, q.Company.CountryPrefix) }))
 		}
 	}
 	if isID {
@@ -92,9 +94,9 @@ func similar(q *web.Request, text string) (all []question) {
 	if utf8.RuneCountInString(text) < fewLetters {
 		return nil
 	}
-	for _, k := range kinds {
-		if k.names && may(q, k.area, k.list) {
-			all = append(all, k.ask(url.Values{"search": {text}}, "name", func(r record) bool { return strings.EqualFold(r.text(k.title), text) }))
+	for _, res := range resources.Found() {
+		if res.Find.Names && may(q, res.Area, res.List) {
+			all = append(all, ask(res, url.Values{"search": {text}}, "name", func(r record) bool { return strings.EqualFold(r.text(res.Find.Title), text) }))
 		}
 	}
 	if may(q, web.Warehouse, "listStocks") {
@@ -107,27 +109,27 @@ func similar(q *web.Request, text string) (all []question) {
 func may(q *web.Request, area web.Area, op string) bool { return q.Sees(area) && q.Offers(op) }
 
 // ask asks the list with a filter.
-func (k kind) ask(filter url.Values, what string, sure func(record) bool) question {
+func ask(res resources.Resource, filter url.Values, what string, sure func(record) bool) question {
 	return func(ctx context.Context, q *web.Request) (found, error) {
 		query := url.Values{"pageSize": {strconv.Itoa(perKind)}}
 		for name, values := range filter {
 			query[name] = values
 		}
-		if k.list == "listProducts" || k.list == "listServices" {
+		if res.List == "listProducts" || res.List == "listServices" {
 			query.Set("status", "all") // hidden ones are found, too
 		}
-		page, err := read(ctx, q, k.list, query)
+		page, err := read(ctx, q, res.List, query)
 		if err != nil {
 			return found{}, err
 		}
-		out := found{kind: k.name}
+		out := found{kind: res.Find.Kind}
 		for _, r := range page.Items {
-			title := r.text(k.title)
-			if k.number || k.reference {
+			title := r.text(res.Find.Title)
+			if res.Find.Numbered() {
 				title = "№ " + title
 			}
-			h := hit{kind: k.name, title: title, what: what, href: k.page + r.text(k.idField()), sure: sure(r)}
-			for _, name := range k.also {
+			h := hit{kind: res.Find.Kind, title: title, what: what, href: res.Find.Page + "/" + r.text(res.Find.ID), sure: sure(r)}
+			for _, name := range res.Find.Also {
 				if h.also == "" {
 					h.also = r.text(name)
 				}
@@ -136,17 +138,10 @@ func (k kind) ask(filter url.Values, what string, sure func(record) bool) questi
 		}
 		if page.HasMore {
 			query.Del("pageSize")
-			out.more = k.at + "?" + query.Encode()
+			out.more = res.At + "?" + query.Encode()
 		}
 		return out, nil
 	}
-}
-
-func (k kind) idField() string {
-	if k.id == "" {
-		return "id"
-	}
-	return k.id
 }
 
 // page is a page of a list, as far as it is shown here.
@@ -175,16 +170,16 @@ func nothing(err error) bool {
 
 // ofID asks for the records that no list finds by their ids.
 func ofID(q *web.Request, id string) (all []question) {
-	for _, s := range singles {
-		if s.admin && !q.Sees(s.area) || !s.admin && !may(q, s.area, s.get) {
+	for _, s := range resources.Singles() {
+		if s.Admin && !q.Sees(s.Area) || !s.Admin && !may(q, s.Area, s.Get) {
 			continue
 		}
 		all = append(all, func(ctx context.Context, q *web.Request) (found, error) {
 			call := q.Call
-			if s.admin {
+			if s.Admin {
 				call = q.CallAdmin
 			}
-			reply, err := call(ctx, s.get, web.Input{Path: map[string]string{s.param: id}})
+			reply, err := call(ctx, s.Get, web.Input{Path: map[string]string{s.Param: id}})
 			if nothing(err) {
 				return found{}, nil
 			}
@@ -192,15 +187,15 @@ func ofID(q *web.Request, id string) (all []question) {
 			if err == nil {
 				err = reply.Into(&r)
 			}
-			title := r.text(s.title)
+			title := r.text(s.Title)
 			if title == "" {
 				title = id
 			}
-			href := s.page + id
-			if s.name == kindRequest {
+			href := s.Page + "/" + id
+			if s.Kind == resources.KindRequest {
 				href = eventpages.RequestPage(q, id)
 			}
-			return found{kind: s.name, hits: []hit{{kind: s.name, title: title, what: "id", href: href, sure: true}}}, err
+			return found{kind: s.Kind, hits: []hit{{kind: s.Kind, title: title, what: "id", href: href, sure: true}}}, err
 		})
 	}
 	return all
@@ -214,7 +209,7 @@ func requestNamed(text string) question {
 			return found{}, err
 		}
 		r := page.Items[0]
-		return found{kind: kindRequest, hits: []hit{{kind: kindRequest, title: r.text("method") + " " + r.text("path"), what: "request_id", href: eventpages.RequestPage(q, r.text("id")), sure: true}}}, nil
+		return found{kind: resources.KindRequest, hits: []hit{{kind: resources.KindRequest, title: r.text("method") + " " + r.text("path"), what: "request_id", href: eventpages.RequestPage(q, r.text("id")), sure: true}}}, nil
 	}
 }
 

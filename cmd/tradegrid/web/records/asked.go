@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
 // asked is what the address of a list asks for.
 type asked struct {
-	res      resource
+	res      resources.Resource
 	query    url.Values // of the operation, as the address has it
-	columns  []column
+	columns  []resources.Column
 	chosen   bool // the columns are those of the address
 	filters  []httpapi.Shape
 	sorts    []string
@@ -35,14 +36,16 @@ const usualSize = "50"
 const maxAsked = 2000
 
 // askedFor reads the address. What the list does not know is left out, and what is empty is not there.
-func askedFor(q *web.Request, res resource) asked { return askedIn(q, res, q.HTTP.URL.Query()) }
+func askedFor(q *web.Request, res resources.Resource) asked {
+	return askedIn(q, res, q.HTTP.URL.Query())
+}
 
-func askedIn(q *web.Request, res resource, values url.Values) asked {
+func askedIn(q *web.Request, res resources.Resource, values url.Values) asked {
 	in := asked{res: res, query: url.Values{}}
 	if len(values.Encode()) > maxAsked {
 		return in.defaults()
 	}
-	for _, p := range q.Operation(res.list).Params {
+	for _, p := range q.Operation(res.List).Params {
 		if p.In != "query" {
 			continue
 		}
@@ -70,8 +73,8 @@ func askedIn(q *web.Request, res resource, values url.Values) asked {
 		in.query.Del("pageSize")
 	}
 	names := strings.Split(strings.Join(values["columns"], ","), ",")
-	for _, c := range res.columns {
-		if slices.Contains(names, c.name) {
+	for _, c := range res.Columns {
+		if slices.Contains(names, c.Name) {
 			in.columns = append(in.columns, c)
 		}
 	}
@@ -88,8 +91,8 @@ var kept = []string{"pageSize", "search", "order", "cursor", "sort"}
 
 // defaults has the columns that the list shows unless somebody chooses others.
 func (in asked) defaults() asked {
-	for _, c := range in.res.columns {
-		if !c.hidden {
+	for _, c := range in.res.Columns {
+		if !c.Hidden {
 			in.columns = append(in.columns, c)
 		}
 	}
@@ -99,7 +102,7 @@ func (in asked) defaults() asked {
 // names are the columns by name.
 func (in asked) names() (names []string) {
 	for _, c := range in.columns {
-		names = append(names, c.name)
+		names = append(names, c.Name)
 	}
 	return names
 }
@@ -155,10 +158,10 @@ func (in asked) encoded() string {
 func (in asked) done(q *web.Request, what string) string {
 	all := in.values()
 	all.Set("done", what)
-	return q.Path(in.res.at) + "?" + all.Encode()
+	return q.Path(in.res.At) + "?" + all.Encode()
 }
 
-func (in asked) address(q *web.Request) string { return q.Path(in.res.at) + in.encoded() }
+func (in asked) address(q *web.Request) string { return q.Path(in.res.At) + in.encoded() }
 
 // kept are the parameters that a form keeps which sets others.
 func (in asked) kept(but ...string) (all []hidden) {

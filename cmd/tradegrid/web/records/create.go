@@ -6,37 +6,38 @@ import (
 	"net/url"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // creation is the command that makes a record of a list.
-func creation(res resource) command {
-	return command{name: res.name, op: res.create, form: true, fields: res.asks}
+func creation(res resources.Resource) resources.Command {
+	return resources.Command{Name: res.Name, Op: res.Create, Form: true, Fields: res.Asks}
 }
 
 // newForm asks for what a new record needs. It reads each directory that a field needs.
-func (room *Room) newForm(res resource) web.Handler {
+func (room *Room) newForm(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		if !q.Offers(res.create) {
-			return web.Go(q.Path(res.at)), nil // where nothing offers the form
+		if !q.Offers(res.Create) {
+			return web.Go(q.Path(res.At)), nil // where nothing offers the form
 		}
 		return room.creationForm(ctx, q, res, nil, nil)
 	}
 }
 
-func (room *Room) creationForm(ctx context.Context, q *web.Request, res resource, typed url.Values, refusal error) (web.Answer, error) {
+func (room *Room) creationForm(ctx context.Context, q *web.Request, res resources.Resource, typed url.Values, refusal error) (web.Answer, error) {
 	c, s := creation(res), shown{res: res, names: &directories{q: q}}
 	fields, err := room.fieldsOf(ctx, q, s, c, draft{typed: typed}, refusal)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	title := q.T("records.new." + res.name)
-	lines := res.lines.form(q, typed, refusal)
+	title := q.T("records.new." + res.Name)
+	lines := (*linesFields)(res.Lines).form(q, typed, refusal)
 	p := formPage{
-		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + res.name), Href: q.Path(res.at)}}},
-		Form:   web.Form{Post: q.Path(res.at + "/new"), Button: title, Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + res.Name), Href: q.Path(res.At)}}},
+		Form:   web.Form{Post: q.Path(res.At + "/new"), Button: title, Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
 		Lines:  lines,
-		API:    web.Shown{Curl: q.Curl(c.op, web.Input{Body: bodyOf(q, s, c, filled(fields, nil))})},
+		API:    web.Shown{Curl: q.Curl(c.Op, web.Input{Body: bodyOf(q, s, c, filled(fields, nil))})},
 	}
 	if refusal == nil {
 		return web.Show("records/form", title, p), nil
@@ -46,7 +47,7 @@ func (room *Room) creationForm(ctx context.Context, q *web.Request, res resource
 }
 
 // create makes a record, and leads to its page.
-func (room *Room) create(res resource) web.Handler {
+func (room *Room) create(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		reply, err := room.made(ctx, q, res)
 		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
@@ -55,27 +56,27 @@ func (room *Room) create(res resource) web.Handler {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		var made record
+		var made resources.Record
 		if err := decode(reply.Body, &made); err != nil {
 			return web.Answer{}, err
 		}
-		if idOr(made.text("id")) == "" {
-			return web.Go(web.With(q.Path(res.at), "done", "records")), nil
+		if idOr(made.Text("id")) == "" {
+			return web.Go(web.With(q.Path(res.At), "done", "records")), nil
 		}
-		return web.Go(web.With(q.Path(res.page+"/"+made.text("id")), "done", "records")), nil
+		return web.Go(web.With(q.Path(res.Page+"/"+made.Text("id")), "done", "records")), nil
 	}
 }
 
 // made calls the operation that makes a record.
-func (room *Room) made(ctx context.Context, q *web.Request, res resource) (*web.Reply, error) {
+func (room *Room) made(ctx context.Context, q *web.Request, res resources.Resource) (*web.Reply, error) {
 	c := creation(res)
 	body := bodyOf(q, shown{res: res}, c, q.Form)
-	if res.lines != nil {
-		items, err := res.lines.items(ctx, q, q.Form)
+	if res.Lines != nil {
+		items, err := (*linesFields)(res.Lines).items(ctx, q, q.Form)
 		if err != nil {
 			return nil, err
 		}
-		body[res.lines.field] = items
+		body[res.Lines.Field] = items
 	}
-	return q.Call(ctx, c.op, web.Input{Key: idOr(q.Form.Get("key")), Body: body})
+	return q.Call(ctx, c.Op, web.Input{Key: idOr(q.Form.Get("key")), Body: body})
 }

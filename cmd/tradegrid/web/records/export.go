@@ -9,11 +9,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // export starts a job that writes what the list shows, all pages of it, and leads to its progress.
-func (room *Room) export(res resource) web.Handler {
+func (room *Room) export(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		in := askedIn(q, res, parse(q.Form.Get("query")))
 		filters := map[string]any{}
@@ -22,25 +23,25 @@ func (room *Room) export(res resource) web.Handler {
 				filters[name] = values[0]
 			}
 		}
-		body := map[string]any{"resource": res.name, "format": web.OneOf(q.Form.Get("format"), []string{"csv", "xlsx"}), "filters": filters, "columns": in.fields()}
+		body := map[string]any{"resource": res.Name, "format": web.OneOf(q.Form.Get("format"), []string{"csv", "xlsx"}), "filters": filters, "columns": in.fields()}
 		if body["format"] == "csv" {
 			body["bom"] = true // most people open the file in Excel
 		}
 		reply, err := q.Call(ctx, "startExport", web.Input{Body: body})
 		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
 			return web.Show("records/refused", q.T("records.export.refused"), refusedPage{
-				Header: web.Header{Title: q.T("records.export.refused"), Crumbs: []web.Link{{Text: q.T("records.list." + res.name), Href: in.address(q)}}},
+				Header: web.Header{Title: q.T("records.export.refused"), Crumbs: []web.Link{{Text: q.T("records.list." + res.Name), Href: in.address(q)}}},
 				Note:   web.Note{Kind: web.Bad, Text: textOf(known)},
 			}).Status(known.Status), nil
 		}
 		if err != nil {
 			return web.Answer{}, err
 		}
-		var job record
+		var job resources.Record
 		if err := decode(reply.Body, &job); err != nil {
 			return web.Answer{}, err
 		}
-		return web.Go(web.With(q.Path("/exports/"+job.text("id")), "list", res.name, "query", in.values().Encode())), nil
+		return web.Go(web.With(q.Path("/exports/"+job.Text("id")), "list", res.Name, "query", in.values().Encode())), nil
 	}
 }
 
@@ -48,7 +49,7 @@ func (room *Room) export(res resource) web.Handler {
 func (in asked) fields() []string {
 	names, money := in.names(), false
 	for _, c := range in.columns {
-		money = money || c.kind == asAmount
+		money = money || c.Kind == resources.AsAmount
 	}
 	if money {
 		names = append(names, "currency")
@@ -93,25 +94,25 @@ func (room *Room) progress(ctx context.Context, q *web.Request) (web.Answer, err
 	if err != nil {
 		return web.Answer{}, err
 	}
-	var job record
+	var job resources.Record
 	if err := decode(reply.Body, &job); err != nil {
 		return web.Answer{}, err
 	}
-	if job.text("type") != "export" {
+	if job.Text("type") != "export" {
 		return web.Answer{}, web.NoPage()
 	}
 	p := progressPage{Header: web.Header{Title: q.T("records.export")}}
 	if i := indexOf(room.resources, q.Form.Get("list")); i >= 0 {
 		in := askedIn(q, room.resources[i], parse(q.Form.Get("query")))
-		p.Header.Crumbs = []web.Link{{Text: q.T("records.list." + in.res.name), Href: in.address(q)}}
+		p.Header.Crumbs = []web.Link{{Text: q.T("records.list." + in.res.Name), Href: in.address(q)}}
 	}
 	room.standing(q, job, &p)
 	return web.Show("records/export", q.T("records.export"), p), nil
 }
 
-func indexOf(all []resource, name string) int {
+func indexOf(all []resources.Resource, name string) int {
 	for i, r := range all {
-		if r.name == name {
+		if r.Name == name {
 			return i
 		}
 	}
@@ -119,20 +120,20 @@ func indexOf(all []resource, name string) int {
 }
 
 // standing says how far the job is, and what one may do.
-func (room *Room) standing(q *web.Request, job record, p *progressPage) {
-	at, count := q.Path("/exports/"+job.text("id")), web.Decimal(job.text("processed"))
-	switch status := job.text("status"); status {
+func (room *Room) standing(q *web.Request, job resources.Record, p *progressPage) {
+	at, count := q.Path("/exports/"+job.Text("id")), web.Decimal(job.Text("processed"))
+	switch status := job.Text("status"); status {
 	case "done":
 		p.Note, p.Bar = web.Note{Kind: web.Good, Title: q.T("records.export.done"), Text: q.T("records.export.done.text", count)}, "100"
 		p.File = &web.Link{Text: q.T("records.export.file"), Href: at + "/file"}
 	case "failed":
 		fault, _ := job["error"].(map[string]any)
-		p.Note = web.Note{Kind: web.Bad, Title: q.T("records.export.failed"), Text: record(fault).text("message")}
+		p.Note = web.Note{Kind: web.Bad, Title: q.T("records.export.failed"), Text: resources.Record(fault).Text("message")}
 	case "canceled", "paused":
 		p.Note = web.Note{Kind: web.Warn, Title: q.T("records.export." + status)}
 	default:
 		p.Note = web.Note{Kind: web.Info, Title: q.T("records.export.running"), Text: q.T("records.export.running.text", count)}
-		p.Bar, p.Refresh = strconv.FormatInt(job.number("progress"), 10), q.HTTP.URL.RequestURI()
+		p.Bar, p.Refresh = strconv.FormatInt(job.Number("progress"), 10), q.HTTP.URL.RequestURI()
 	}
 }
 

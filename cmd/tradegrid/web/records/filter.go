@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
@@ -73,14 +74,14 @@ var idFilters = map[string]string{
 // nameOf is what people call the record of another resource; its id if there is none.
 func (room *Room) nameOf(ctx context.Context, q *web.Request, resource, id string) (string, error) {
 	res := room.resource(resource)
-	reply, err := q.Call(ctx, res.get, web.Input{Path: map[string]string{"id": id}})
+	reply, err := q.Call(ctx, res.Get, web.Input{Path: map[string]string{"id": id}})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
 		return id, nil
 	}
 	if err != nil {
 		return "", err
 	}
-	var r record
+	var r resources.Record
 	if err := decode(reply.Body, &r); err != nil {
 		return "", err
 	}
@@ -114,12 +115,12 @@ type checks struct {
 }
 
 // filter is the form that sets filters, columns and the size of pages. It calls each directory that a filter needs once.
-func (room *Room) filter(res resource) web.Handler {
+func (room *Room) filter(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		in := askedFor(q, res)
-		title := q.T("records.filter.title", q.T("records.list."+res.name))
+		title := q.T("records.filter.title", q.T("records.list."+res.Name))
 		p := filterPage{
-			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + res.name), Href: in.address(q)}}}, Action: q.Path(res.at), Button: q.T("filter.apply"),
+			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + res.Name), Href: in.address(q)}}}, Action: q.Path(res.At), Button: q.T("filter.apply"),
 			Columns: checks{Name: "columns", Label: q.T("records.columns.shown")},
 		}
 		names := &directories{q: q}
@@ -134,10 +135,10 @@ func (room *Room) filter(res resource) web.Handler {
 			}
 			p.Fields = append(p.Fields, field)
 		}
-		for _, c := range res.columns {
-			p.Columns.Options = append(p.Columns.Options, web.Option{Value: c.name, Text: q.Label(c.name), Selected: slices.Contains(in.names(), c.name)})
+		for _, c := range res.Columns {
+			p.Columns.Options = append(p.Columns.Options, web.Option{Value: c.Name, Text: q.Label(c.Name), Selected: slices.Contains(in.names(), c.Name)})
 		}
-		if !res.whole {
+		if !res.Whole {
 			p.Sizes = web.Field{Name: "pageSize", Label: q.T("records.size"), Type: "select"}
 			for _, s := range sizes {
 				p.Sizes.Options = append(p.Sizes.Options, web.Option{Value: s, Text: s, Selected: s == in.query.Get("pageSize") || s == usualSize && !in.query.Has("pageSize")})

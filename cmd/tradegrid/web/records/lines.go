@@ -9,15 +9,12 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
-// linesInput is a field of a body with the lines of a new document.
-type linesInput struct {
-	field string // of the body
-	ref   string // field of a line with the id of the product
-	price string // field of a line with its price
-}
+// linesFields asks for the lines of a new document; nil = it has none.
+type linesFields resources.LinesInput
 
 // linesForm asks for lines: a product by its SKU, a quantity, a price.
 type linesForm struct {
@@ -50,7 +47,7 @@ func typedLines(form url.Values) (all []typedLine) {
 }
 
 // form has the lines that were typed, with what is wrong with them, and some empty ones.
-func (of *linesInput) form(q *web.Request, typed url.Values, refusal error) *linesForm {
+func (of *linesFields) form(q *web.Request, typed url.Values, refusal error) *linesForm {
 	if of == nil {
 		return nil
 	}
@@ -65,12 +62,12 @@ func (of *linesInput) form(q *web.Request, typed url.Values, refusal error) *lin
 		one := lineForm{
 			SKU:   web.Field{Name: "sku." + n, Label: q.Label("sku"), Value: typed.Get("sku." + n), Autocomplete: "off"},
 			Qty:   web.Field{Name: "qty." + n, Label: q.Label("qty"), Type: "number", Value: typed.Get("qty." + n), Autocomplete: "off"},
-			Price: web.Field{Name: "price." + n, Label: q.Label(of.price) + ", " + q.Company.Currency, Type: "number", Value: typed.Get("price." + n), Autocomplete: "off"},
+			Price: web.Field{Name: "price." + n, Label: q.Label(of.Price) + ", " + q.Company.Currency, Type: "number", Value: typed.Get("price." + n), Autocomplete: "off"},
 		}
 		if k := slices.IndexFunc(lines, func(l typedLine) bool { return l.at == i }); k >= 0 && refusal != nil {
-			at := of.field + "[" + strconv.Itoa(k) + "]."
-			one.Qty.Fault, one.Price.Fault = web.FaultOf(refusal, at+"qty"), web.FaultOf(refusal, at+of.price)
-			if one.SKU.Fault = web.FaultOf(refusal, at+of.ref); one.SKU.Fault == "" {
+			at := of.Field + "[" + strconv.Itoa(k) + "]."
+			one.Qty.Fault, one.Price.Fault = web.FaultOf(refusal, at+"qty"), web.FaultOf(refusal, at+of.Price)
+			if one.SKU.Fault = web.FaultOf(refusal, at+of.Ref); one.SKU.Fault == "" {
 				one.SKU.Fault = web.FaultOf(refusal, at+"variantId")
 			}
 		}
@@ -86,7 +83,7 @@ func (f *linesForm) shows(fault string) bool {
 
 // items are the lines as the operation takes them. It makes up to two calls for each, to find the product of its SKU; one that is
 // not found is a fault, as those of the API are.
-func (of *linesInput) items(ctx context.Context, q *web.Request, form url.Values) ([]any, error) {
+func (of *linesFields) items(ctx context.Context, q *web.Request, form url.Values) ([]any, error) {
 	items, faults := []any{}, apierr.Fields{}
 	for k, l := range typedLines(form) {
 		product, variant, err := bySKU(ctx, q, l.sku)
@@ -94,10 +91,10 @@ func (of *linesInput) items(ctx context.Context, q *web.Request, form url.Values
 			return nil, err
 		}
 		if product == "" {
-			faults = append(faults, apierr.Field{Field: of.field + "[" + strconv.Itoa(k) + "]." + of.ref, Code: apierr.Unknown, Message: q.T("records.lines.unknown", l.sku)})
+			faults = append(faults, apierr.Field{Field: of.Field + "[" + strconv.Itoa(k) + "]." + of.Ref, Code: apierr.Unknown, Message: q.T("records.lines.unknown", l.sku)})
 			continue
 		}
-		item := map[string]any{of.ref: product}
+		item := map[string]any{of.Ref: product}
 		if variant != "" {
 			item["variantId"] = variant
 		}
@@ -105,7 +102,7 @@ func (of *linesInput) items(ctx context.Context, q *web.Request, form url.Values
 			item["qty"] = numberOf(l.qty)
 		}
 		if l.price != "" {
-			item[of.price] = q.Minor(l.price)
+			item[of.Price] = q.Minor(l.price)
 		}
 		items = append(items, item)
 	}
@@ -129,7 +126,7 @@ func bySKU(ctx context.Context, q *web.Request, sku string) (product, variant st
 	products, err := itemsOf(ctx, q, "listProducts", url.Values{"sku": {sku}, "pageSize": {"1"}})
 	if err != nil || len(products) > 0 {
 		for _, p := range products {
-			product = p.text("id")
+			product = p.Text("id")
 		}
 		return product, "", err
 	}
@@ -138,20 +135,20 @@ func bySKU(ctx context.Context, q *web.Request, sku string) (product, variant st
 	}
 	stocks, err := itemsOf(ctx, q, "listStocks", url.Values{"search": {sku}, "groupBy": {"product"}, "pageSize": {"20"}})
 	for _, s := range stocks {
-		if strings.EqualFold(s.text("variantSku"), sku) {
-			return s.text("productId"), s.text("variantId"), err
+		if strings.EqualFold(s.Text("variantSku"), sku) {
+			return s.Text("productId"), s.Text("variantId"), err
 		}
 	}
 	return "", "", err
 }
 
 // itemsOf are the records of a page of a list.
-func itemsOf(ctx context.Context, q *web.Request, op string, query url.Values) ([]record, error) {
+func itemsOf(ctx context.Context, q *web.Request, op string, query url.Values) ([]resources.Record, error) {
 	reply, err := q.Call(ctx, op, web.Input{Query: query})
 	if err != nil {
 		return nil, err
 	}
-	var page struct{ Items []record }
+	var page struct{ Items []resources.Record }
 	err = decode(reply.Body, &page)
 	return page.Items, err
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/services/accounts"
@@ -34,14 +35,14 @@ type hidden struct{ Name, Value string }
 
 // list shows a page of a list. It calls the operation of the list once, reads the saved views of the list, and each directory that
 // a column or a filter needs.
-func (room *Room) list(res resource) web.Handler {
+func (room *Room) list(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		in := askedFor(q, res)
 		if in.untidy {
 			return web.Go(in.address(q)), nil
 		}
-		p := listPage{At: q.Path(res.at), Tabs: room.tabs(q, res), Search: in.query.Get("search"), Searches: in.searches, Keep: in.kept("search")}
-		p.Adjust = web.Link{Text: q.T("records.adjust"), Href: q.Path(res.at+"/filter") + in.encoded()}
+		p := listPage{At: q.Path(res.At), Tabs: room.tabs(q, res), Search: in.query.Get("search"), Searches: in.searches, Keep: in.kept("search")}
+		p.Adjust = web.Link{Text: q.T("records.adjust"), Href: q.Path(res.At+"/filter") + in.encoded()}
 		names := &directories{q: q}
 		found, err := room.read(ctx, q, res, in.forAPI(q))
 		if p.Note = room.noteOf(q, err); err != nil && p.Note == nil {
@@ -53,7 +54,7 @@ func (room *Room) list(res resource) web.Handler {
 		if p.Table, err = room.tableOf(ctx, q, res, in, found.Items, names); err != nil {
 			return web.Answer{}, err
 		}
-		p.Header = web.Header{Title: q.T("records.list." + res.name), Facts: countOf(q, found)}
+		p.Header = web.Header{Title: q.T("records.list." + res.Name), Facts: countOf(q, found)}
 		if p.Note != nil {
 			p.Table.Empty = web.Empty{Title: q.T("records.none.unread"), Text: q.T("records.none.unread.text")}
 		}
@@ -73,23 +74,23 @@ func (room *Room) list(res resource) web.Handler {
 
 // found is a page of a list.
 type found struct {
-	Items []record
+	Items []resources.Record
 	Total *int64
 	Next  string
 }
 
-func (room *Room) read(ctx context.Context, q *web.Request, res resource, query url.Values) (f found, err error) {
-	reply, err := q.Call(ctx, res.list, web.Input{Query: query})
+func (room *Room) read(ctx context.Context, q *web.Request, res resources.Resource, query url.Values) (f found, err error) {
+	reply, err := q.Call(ctx, res.List, web.Input{Query: query})
 	if err != nil {
 		return f, err
 	}
-	if res.whole {
+	if res.Whole {
 		return f, decode(reply.Body, &f.Items)
 	}
 	var page struct {
-		Items      []record `json:"items"`
-		Total      *int64   `json:"total"`
-		NextCursor *string  `json:"nextCursor"`
+		Items      []resources.Record `json:"items"`
+		Total      *int64             `json:"total"`
+		NextCursor *string            `json:"nextCursor"`
 	}
 	if err := decode(reply.Body, &page); err != nil {
 		return f, err
@@ -128,16 +129,16 @@ func countOf(q *web.Request, f found) string {
 }
 
 // tabs are the lists of an area, and the page of another room that it begins with.
-func (room *Room) tabs(q *web.Request, res resource) []web.Tab {
+func (room *Room) tabs(q *web.Request, res resources.Resource) []web.Tab {
 	var tabs []web.Tab
 	for _, b := range beginnings {
-		if b.area == res.area {
+		if b.area == res.Area {
 			tabs = append(tabs, web.Tab{Text: q.T("records.begin." + string(b.area)), Href: q.Path(b.path)})
 		}
 	}
 	for _, r := range room.resources {
-		if r.area == res.area {
-			tabs = append(tabs, web.Tab{Text: q.T("records.list." + r.name), Href: q.Path(r.at), Current: r.name == res.name})
+		if r.Area == res.Area {
+			tabs = append(tabs, web.Tab{Text: q.T("records.list." + r.Name), Href: q.Path(r.At), Current: r.Name == res.Name})
 		}
 	}
 	if len(tabs) == 1 {
@@ -153,8 +154,8 @@ var beginnings = []struct {
 }{{web.Deals, "/deals"}, {web.Bookings, "/bookings"}, {web.Warehouse, "/stock"}}
 
 // tableOf shows records with the columns that are chosen.
-func (room *Room) tableOf(ctx context.Context, q *web.Request, res resource, in asked, items []record, names *directories) (web.Table, error) {
-	t := web.Table{Label: q.T("records.list." + res.name), Empty: room.empty(q, res, in)}
+func (room *Room) tableOf(ctx context.Context, q *web.Request, res resources.Resource, in asked, items []resources.Record, names *directories) (web.Table, error) {
+	t := web.Table{Label: q.T("records.list." + res.Name), Empty: room.empty(q, res, in)}
 	for _, c := range in.columns {
 		t.Columns = append(t.Columns, headOf(q, in, c))
 	}
@@ -165,8 +166,8 @@ func (room *Room) tableOf(ctx context.Context, q *web.Request, res resource, in 
 			if err != nil {
 				return t, err
 			}
-			if row[i] = cell; i == 0 && cell.Href == "" && res.page != "" {
-				row[i] = leading(q, cell, q.Path(res.page+"/"+web.Segment(r.text("id"))))
+			if row[i] = cell; i == 0 && cell.Href == "" && res.Page != "" {
+				row[i] = leading(q, cell, q.Path(res.Page+"/"+web.Segment(r.Text("id"))))
 			}
 		}
 		t.Rows = append(t.Rows, row)
@@ -189,17 +190,17 @@ func leading(q *web.Request, c web.Cell, href string) web.Cell {
 }
 
 // headOf is the head of a column, which sorts the list if the API does.
-func headOf(q *web.Request, in asked, c column) web.Column {
-	head := web.Column{Text: label(q, c), Num: c.kind.end()}
-	if len(in.columns) > 0 && in.columns[0].name == c.name {
+func headOf(q *web.Request, in asked, c resources.Column) web.Column {
+	head := web.Column{Text: label(q, c), Num: c.Kind.End()}
+	if len(in.columns) > 0 && in.columns[0].Name == c.Name {
 		head.Num = false
 	}
-	if !slices.Contains(in.sorts, c.name) {
+	if !slices.Contains(in.sorts, c.Name) {
 		return head
 	}
-	current, order := in.query.Get("sort") == c.name, in.query.Get("order")
+	current, order := in.query.Get("sort") == c.Name, in.query.Get("order")
 	next := "asc"
-	if !current && (c.kind == asTime || c.kind == asAmount || c.kind == asNumber || c.kind == asDate) {
+	if !current && (c.Kind == resources.AsTime || c.Kind == resources.AsAmount || c.Kind == resources.AsNumber || c.Kind == resources.AsDate) {
 		next = "desc" // the newest and the largest are what people look for
 	}
 	if current {
@@ -209,41 +210,41 @@ func headOf(q *web.Request, in asked, c column) web.Column {
 			next = "desc"
 		}
 	}
-	head.Href = in.with("cursor", "").with("sort", c.name).with("order", next).address(q)
+	head.Href = in.with("cursor", "").with("sort", c.Name).with("order", next).address(q)
 	return head
 }
 
 // label is the head of a column; amounts name their currency.
-func label(q *web.Request, c column) string {
-	if c.kind == asAmount {
-		return q.Label(c.name) + ", " + q.Company.Currency
+func label(q *web.Request, c resources.Column) string {
+	if c.Kind == resources.AsAmount {
+		return q.Label(c.Name) + ", " + q.Company.Currency
 	}
-	return q.Label(c.name)
+	return q.Label(c.Name)
 }
 
 // empty says what to do to see records.
-func (room *Room) empty(q *web.Request, res resource, in asked) web.Empty {
+func (room *Room) empty(q *web.Request, res resources.Resource, in asked) web.Empty {
 	if in.filtered() {
 		return web.Empty{Title: q.T("records.none.filtered"), Text: q.T("records.none.filtered.text"), Action: &web.Link{Text: q.T("records.none.clear"), Href: in.cleared().address(q)}}
 	}
-	e := web.Empty{Title: q.T("records.none", q.T("records.list."+res.name)), Text: q.T("records.none.text")}
-	if res.create != "" && q.Allows(res.scope, true) {
-		e.Text, e.Action = q.T("records.none.create"), &web.Link{Text: q.T("records.new." + res.name), Href: q.Path(res.at + "/new")}
+	e := web.Empty{Title: q.T("records.none", q.T("records.list."+res.Name)), Text: q.T("records.none.text")}
+	if res.Create != "" && q.Allows(res.Scope, true) {
+		e.Text, e.Action = q.T("records.none.create"), &web.Link{Text: q.T("records.new." + res.Name), Href: q.Path(res.At + "/new")}
 	}
 	return e
 }
 
 // actions are what one may do with the list.
-func (room *Room) actions(q *web.Request, res resource, in asked, p *listPage) {
-	if res.create != "" && q.Allows(res.scope, true) {
-		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("records.new." + res.name), Href: q.Path(res.at + "/new")})
+func (room *Room) actions(q *web.Request, res resources.Resource, in asked, p *listPage) {
+	if res.Create != "" && q.Allows(res.Scope, true) {
+		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("records.new." + res.Name), Href: q.Path(res.At + "/new")})
 	}
-	if !res.export || !q.Allows("exports", true) || len(p.Table.Rows) == 0 {
+	if !res.Export || !q.Allows("exports", true) || len(p.Table.Rows) == 0 {
 		return
 	}
 	for _, format := range []string{"csv", "xlsx"} {
 		p.Exports = append(p.Exports, web.Action{
-			Text: q.T("records.export." + format), Post: q.Path(res.at + "/export"), Values: map[string]string{"format": format, "query": in.values().Encode()},
+			Text: q.T("records.export." + format), Post: q.Path(res.At + "/export"), Values: map[string]string{"format": format, "query": in.values().Encode()},
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
@@ -33,13 +34,13 @@ type section struct {
 
 // shown is a record on its way to a page.
 type shown struct {
-	res    resource
-	record record
+	res    resources.Resource
+	record resources.Record
 	id     string
 	api    web.Shown
 	names  *directories
-	row    record   // that a form changes, of a table of the record
-	traits []record // attributes whose values a form asks for
+	row    resources.Record   // that a form changes, of a table of the record
+	traits []resources.Record // attributes whose values a form asks for
 }
 
 // Tabs that do not come from the table of resources.
@@ -52,7 +53,7 @@ const (
 const latest = 20
 
 // show is the page of a record.
-func (room *Room) show(res resource) web.Handler {
+func (room *Room) show(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		s, err := room.find(ctx, q, res)
 		if err != nil {
@@ -63,22 +64,22 @@ func (room *Room) show(res resource) web.Handler {
 }
 
 // find reads the record in the address.
-func (room *Room) find(ctx context.Context, q *web.Request, res resource) (shown, error) {
+func (room *Room) find(ctx context.Context, q *web.Request, res resources.Resource) (shown, error) {
 	s := shown{res: res, id: q.HTTP.PathValue("id"), names: &directories{q: q}}
 	if _, err := uuid.Parse(s.id); err != nil {
 		return s, web.NoPage()
 	}
 	in := web.Input{Path: map[string]string{"id": s.id}}
-	reply, err := q.Call(ctx, res.get, in)
+	reply, err := q.Call(ctx, res.Get, in)
 	if err != nil {
 		return s, err
 	}
-	s.api = q.Show(res.get, in, reply)
+	s.api = q.Show(res.Get, in, reply)
 	return s, decode(reply.Body, &s.record)
 }
 
 // at is the address of the page.
-func (s shown) at(q *web.Request) string { return q.Path(s.res.page + "/" + s.id) }
+func (s shown) at(q *web.Request) string { return q.Path(s.res.Page + "/" + s.id) }
 
 // page shows a tab of a record.
 func (room *Room) page(ctx context.Context, q *web.Request, s shown, tab string, note *web.Note) (web.Answer, error) {
@@ -89,8 +90,8 @@ func (room *Room) page(ctx context.Context, q *web.Request, s shown, tab string,
 	var err error
 	switch tab {
 	case "":
-		if s.res.about != nil && note == nil {
-			p.Note = s.res.about(q, s.record)
+		if s.res.About != nil && note == nil {
+			p.Note = s.res.About(q, s.record)
 		}
 		err = room.overview(ctx, q, s, &p)
 	case tabEvents:
@@ -107,25 +108,25 @@ func (room *Room) page(ctx context.Context, q *web.Request, s shown, tab string,
 }
 
 // titleOf is what people call a record.
-func titleOf(q *web.Request, res resource, r record) string {
-	name := r.text(res.title)
+func titleOf(q *web.Request, res resources.Resource, r resources.Record) string {
+	name := r.Text(res.Title)
 	switch {
 	case name == "":
-		return q.T("records.one." + res.name)
-	case res.title == "number":
-		return q.T("records.numbered", q.T("records.one."+res.name), name)
+		return q.T("records.one." + res.Name)
+	case res.Title == "number":
+		return q.T("records.numbered", q.T("records.one."+res.Name), name)
 	}
 	return name
 }
 
 func (room *Room) header(q *web.Request, s shown) web.Header {
-	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: q.T("records.list." + s.res.name), Href: q.Path(s.res.at)}}}
-	if state := s.record.text(s.res.state); state != "" && state != "none" {
-		chip := value(q, column{name: s.res.state, kind: asState}, s.record).Chip
+	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: q.T("records.list." + s.res.Name), Href: q.Path(s.res.At)}}}
+	if state := s.record.Text(s.res.State); state != "" && state != "none" {
+		chip := value(q, resources.Column{Name: s.res.State, Kind: resources.AsState}, s.record).Chip
 		h.Chip = chip
 	}
-	if s.record.has("createdAt") {
-		h.Facts = q.T("records.made", moments(q, s.record.text("createdAt")).At.Short())
+	if s.record.Has("createdAt") {
+		h.Facts = q.T("records.made", moments(q, s.record.Text("createdAt")).At.Short())
 	}
 	h.Links, h.Actions = room.buttons(q, s)
 	return h
@@ -137,9 +138,9 @@ func (room *Room) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
 	add := func(name string) {
 		tabs = append(tabs, web.Tab{Text: q.T("records.tab." + name), Href: web.With(s.at(q), "tab", name), Current: tab == name})
 	}
-	for _, t := range s.res.tables {
-		if t.field == "" && room.maySee(q, t) {
-			add(t.name)
+	for _, t := range s.res.Tables {
+		if t.Field == "" && room.maySee(q, t) {
+			add(t.Name)
 		}
 	}
 	if q.Sees(web.Events) && q.Allows("events", false) {
@@ -152,13 +153,13 @@ func (room *Room) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
 }
 
 // maySee reports whether the person, and the company, have the operation of a table.
-func (room *Room) maySee(q *web.Request, t table) bool {
-	return (t.sees == "" || q.Sees(t.sees)) && q.Offers(t.list)
+func (room *Room) maySee(q *web.Request, t resources.Table) bool {
+	return (t.Sees == "" || q.Sees(t.Sees)) && q.Offers(t.List)
 }
 
 // overview shows the fields of the record, and the tables that it has itself.
 func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
-	for _, c := range append(slices.Clone(s.res.columns), s.res.facts...) {
+	for _, c := range append(slices.Clone(s.res.Columns), s.res.Facts...) {
 		if !says(s, c) {
 			continue
 		}
@@ -166,74 +167,74 @@ func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *reco
 		if err != nil {
 			return err
 		}
-		if cell.Num = false; c.kind == asAmount {
+		if cell.Num = false; c.Kind == resources.AsAmount {
 			cell.Text += "\u00a0" + q.Company.Currency
 		}
-		p.Facts = append(p.Facts, web.Fact{Label: q.Label(c.name), Cell: cell})
+		p.Facts = append(p.Facts, web.Fact{Label: q.Label(c.Name), Cell: cell})
 	}
-	p.Facts = append(p.Facts, web.Fact{Label: q.Label("id"), Cell: web.Code(s.id, "")}, web.Fact{Label: q.Label("version"), Cell: web.Text(s.record.text("version"))})
-	for _, t := range s.res.tables {
-		rows := s.record.records(t.field)
-		if t.field == "" || len(rows) == 0 {
+	p.Facts = append(p.Facts, web.Fact{Label: q.Label("id"), Cell: web.Code(s.id, "")}, web.Fact{Label: q.Label("version"), Cell: web.Text(s.record.Text("version"))})
+	for _, t := range s.res.Tables {
+		rows := s.record.Records(t.Field)
+		if t.Field == "" || len(rows) == 0 {
 			continue
 		}
 		of, err := room.rows(ctx, q, s, t, rows)
 		if err != nil {
 			return err
 		}
-		p.Sections = append(p.Sections, section{Title: q.T("records.tab." + t.name), Table: of})
+		p.Sections = append(p.Sections, section{Title: q.T("records.tab." + t.Name), Table: of})
 	}
 	return nil
 }
 
 // says reports whether a field tells something beside the header: it has a value, and is not an amount of nothing.
-func says(s shown, c column) bool {
-	if !s.record.has(c.name) || c.name == s.res.title || c.name == "createdAt" || c.kind == asWords && len(s.record.texts(c.name)) == 0 {
+func says(s shown, c resources.Column) bool {
+	if !s.record.Has(c.Name) || c.Name == s.res.Title || c.Name == "createdAt" || c.Kind == resources.AsWords && len(s.record.Texts(c.Name)) == 0 {
 		return false
 	}
-	return c.kind != asAmount && c.kind != asPercent || s.record.text(c.name) != "0" || c.name == "total" || c.name == "amountDue"
+	return c.Kind != resources.AsAmount && c.Kind != resources.AsPercent || s.record.Text(c.Name) != "0" || c.Name == "total" || c.Name == "amountDue"
 }
 
 // listed shows a table that an operation lists.
 func (room *Room) listed(ctx context.Context, q *web.Request, s shown, name string, p *recordPage) error {
-	i := slices.IndexFunc(s.res.tables, func(t table) bool { return t.name == name })
-	t := s.res.tables[i]
+	i := slices.IndexFunc(s.res.Tables, func(t resources.Table) bool { return t.Name == name })
+	t := s.res.Tables[i]
 	rows, api, err := room.entries(ctx, q, s, t)
 	if err != nil {
 		return err
 	}
 	p.API = api
 	of, err := room.rows(ctx, q, s, t, rows)
-	p.Sections = []section{{Title: q.T("records.tab." + t.name), Links: room.additions(q, s, t), Table: of}}
-	if t.all != "" && len(rows) > 0 {
-		p.More = &web.Link{Text: q.T("records.all", q.T("records.tab."+t.name)), Href: web.With(q.Path(t.all), t.where, s.id)}
+	p.Sections = []section{{Title: q.T("records.tab." + t.Name), Links: room.additions(q, s, t), Table: of}}
+	if t.All != "" && len(rows) > 0 {
+		p.More = &web.Link{Text: q.T("records.all", q.T("records.tab."+t.Name)), Href: web.With(q.Path(t.All), t.Where, s.id)}
 	}
 	return err
 }
 
 // entries calls the operation of a table.
-func (room *Room) entries(ctx context.Context, q *web.Request, s shown, t table) (rows []record, api web.Shown, err error) {
-	in, paged := web.Input{Query: url.Values{}}, slices.ContainsFunc(q.Operation(t.list).Params, func(f httpapi.Shape) bool { return f.Name == "pageSize" })
+func (room *Room) entries(ctx context.Context, q *web.Request, s shown, t resources.Table) (rows []resources.Record, api web.Shown, err error) {
+	in, paged := web.Input{Query: url.Values{}}, slices.ContainsFunc(q.Operation(t.List).Params, func(f httpapi.Shape) bool { return f.Name == "pageSize" })
 	if paged {
 		in.Query.Set("pageSize", strconv.Itoa(latest))
 	}
-	if t.include != "" {
-		in.Query.Set("include", t.include)
+	if t.Include != "" {
+		in.Query.Set("include", t.Include)
 	}
-	if t.where == "" {
+	if t.Where == "" {
 		in.Path = map[string]string{"id": s.id}
 	} else {
-		in.Query.Set(t.where, s.id)
+		in.Query.Set(t.Where, s.id)
 	}
-	reply, err := q.Call(ctx, t.list, in)
+	reply, err := q.Call(ctx, t.List, in)
 	if err != nil {
 		return nil, api, err
 	}
-	api = q.Show(t.list, in, reply)
+	api = q.Show(t.List, in, reply)
 	if !paged {
 		return rows, api, decode(reply.Body, &rows)
 	}
-	var page struct{ Items []record }
+	var page struct{ Items []resources.Record }
 	err = decode(reply.Body, &page)
 	return page.Items, api, err
 }
@@ -242,14 +243,14 @@ func (room *Room) entries(ctx context.Context, q *web.Request, s shown, t table)
 const maxRows = 500
 
 // rows is a table of a record, with its sums and with the commands of its rows.
-func (room *Room) rows(ctx context.Context, q *web.Request, s shown, t table, rows []record) (web.Table, error) {
-	out := web.Table{Label: q.T("records.tab." + t.name), Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
+func (room *Room) rows(ctx context.Context, q *web.Request, s shown, t resources.Table, rows []resources.Record) (web.Table, error) {
+	out := web.Table{Label: q.T("records.tab." + t.Name), Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
 	acts := room.rowCommands(q, s.res, t)
-	columns := slices.DeleteFunc(slices.Clone(t.columns), func(c column) bool {
-		return c.hidden || !slices.ContainsFunc(rows, func(r record) bool { return r.has(c.name) }) && c.name != t.columns[0].name
+	columns := slices.DeleteFunc(slices.Clone(t.Columns), func(c resources.Column) bool {
+		return c.Hidden || !slices.ContainsFunc(rows, func(r resources.Record) bool { return r.Has(c.Name) }) && c.Name != t.Columns[0].Name
 	})
 	for _, c := range columns {
-		out.Columns = append(out.Columns, web.Column{Text: label(q, c), Num: c.kind.end()})
+		out.Columns = append(out.Columns, web.Column{Text: label(q, c), Num: c.Kind.End()})
 	}
 	out.Columns = append(out.Columns, make([]web.Column, len(acts))...)
 	for i, r := range rows {
@@ -274,17 +275,17 @@ func (room *Room) rows(ctx context.Context, q *web.Request, s shown, t table, ro
 }
 
 // sumsOf is the last row of a table, with the sums of its columns.
-func sumsOf(q *web.Request, t table, columns []column, rows []record, acts int) []web.Cell {
-	if len(t.sums) == 0 || len(rows) == 0 {
+func sumsOf(q *web.Request, t resources.Table, columns []resources.Column, rows []resources.Record, acts int) []web.Cell {
+	if len(t.Sums) == 0 || len(rows) == 0 {
 		return nil
 	}
 	foot := make([]web.Cell, 0, len(columns)+acts)
 	for _, c := range columns {
-		cell := web.Cell{Num: c.kind.end()}
-		if slices.Contains(t.sums, c.name) {
+		cell := web.Cell{Num: c.Kind.End()}
+		if slices.Contains(t.Sums, c.Name) {
 			var sum int64
 			for _, r := range rows {
-				sum += r.number(c.name)
+				sum += r.Number(c.Name)
 			}
 			cell.Text = q.Amount(sum)
 		}
@@ -331,7 +332,7 @@ func (room *Room) requests(ctx context.Context, q *web.Request, s shown, p *reco
 		return err
 	}
 	p.API = q.Show("listRequests", in, reply)
-	var page struct{ Items []record }
+	var page struct{ Items []resources.Record }
 	if err := decode(reply.Body, &page); err != nil {
 		return err
 	}
@@ -343,13 +344,13 @@ func (room *Room) requests(ctx context.Context, q *web.Request, s shown, p *reco
 		Empty: web.Empty{Title: q.T("records.requests.none"), Text: q.T("records.requests.none.text")},
 	}
 	for _, r := range page.Items {
-		kind, status := web.Good, r.number("status")
+		kind, status := web.Good, r.Number("status")
 		if status >= http.StatusBadRequest {
 			kind = web.Bad
 		}
 		t.Rows = append(t.Rows, []web.Cell{
-			web.LinkTo(r.text("method")+" "+r.text("route"), q.Path("/go/"+web.Segment(r.text("id")))), web.State(kind, r.text("status")).With(r.text("code")), web.Text(r.text("tokenName")),
-			web.Number(q.T("unit.ms", r.number("durationMs"))), moments(q, r.text("createdAt")),
+			web.LinkTo(r.Text("method")+" "+r.Text("route"), q.Path("/go/"+web.Segment(r.Text("id")))), web.State(kind, r.Text("status")).With(r.Text("code")), web.Text(r.Text("tokenName")),
+			web.Number(q.T("unit.ms", r.Number("durationMs"))), moments(q, r.Text("createdAt")),
 		})
 	}
 	p.Sections = []section{{Title: q.T("records.tab.requests"), Table: t}}

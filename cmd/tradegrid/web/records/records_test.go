@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/services/company"
 )
 
@@ -46,21 +47,19 @@ func jsonOf(v any) string {
 // Only lines of which something is left are asked for; what is typed for them is sent in their order.
 func TestQuantitiesOfLines(t *testing.T) {
 	t.Parallel()
-	var r record
+	var r resources.Record
 	require.NoError(t, decode([]byte(`{"lines":[{"id":"a","kind":"product","qty":3,"shippedQty":0.5},{"id":"b","kind":"service","qty":1,"shippedQty":0},
 		{"id":"c","kind":"product","qty":2,"shippedQty":2},{"id":"d","kind":"product","qty":1,"shippedQty":0}]}`), &r))
-	ship := &rowsInput{field: "items", id: "orderLineId", done: "shippedQty", only: "product"}
+	ship := &resources.RowsInput{Field: "items", ID: "orderLineId", Done: "shippedQty", Only: "product"}
 	var left []string
-	for _, l := range r.records("lines") {
+	for _, l := range r.Records("lines") {
 		if n, ok := leftOf(l, ship); ok {
-			left = append(left, l.text("id")+" "+n)
+			left = append(left, l.Text("id")+" "+n)
 		}
 	}
 	require.Equal(t, []string{"a 2.5", "d 1"}, left)
-	items := ship.items(shown{record: r}, url.Values{"qty.d": {"1,5"}, "qty.a": {"0.000"}, "qty.b": {"some"}, "qty.x": {"9"}})
+	items := itemsOfRows(ship, shown{record: r}, url.Values{"qty.d": {"1,5"}, "qty.a": {"0.000"}, "qty.b": {"some"}, "qty.x": {"9"}})
 	require.JSONEq(t, `[{"orderLineId":"b","qty":"some"},{"orderLineId":"d","qty":1.5}]`, jsonOf(items))
-	require.True(t, unshipped(r))
-	require.False(t, unshipped(record{"status": "cancelled", "lines": r["lines"]}))
 }
 
 // Every list, tab and command has its texts, and one that cannot be taken back says what will happen.
@@ -76,22 +75,22 @@ func TestResourcesHaveTheirTexts(t *testing.T) {
 		used[key] = true
 		require.Contains(t, texts, key)
 	}
-	for _, res := range resources() {
-		need("records.list." + res.name)
-		need("records.one." + res.name)
-		if res.create != "" {
-			need("records.new." + res.name)
+	for _, res := range resources.All() {
+		need("records.list." + res.Name)
+		need("records.one." + res.Name)
+		if res.Create != "" {
+			need("records.new." + res.Name)
 		}
-		for _, tab := range res.tables {
-			need("records.tab." + tab.name)
+		for _, tab := range res.Tables {
+			need("records.tab." + tab.Name)
 		}
-		for _, c := range res.commands {
-			need("records.do." + c.name)
-			if c.danger {
-				need("records.confirm." + c.name)
+		for _, c := range res.Commands {
+			need("records.do." + c.Name)
+			if c.Danger {
+				need("records.confirm." + c.Name)
 			}
-			if c.rows != nil {
-				need("records.rows." + c.name)
+			if c.Rows != nil {
+				need("records.rows." + c.Name)
 			}
 		}
 	}
@@ -173,48 +172,48 @@ func TestResourcesNameFieldsOfTheAPI(t *testing.T) {
 	require.NoError(t, err)
 	var api described
 	require.NoError(t, json.Unmarshal(raw, &api))
-	for _, res := range resources() {
-		item, _, _ := api.of(t, res.list)
-		for _, c := range res.columns {
-			require.Contains(t, item, c.name, res.list)
-			if c.id != "" {
-				require.Contains(t, item, c.id, res.list)
+	for _, res := range resources.All() {
+		item, _, _ := api.of(t, res.List)
+		for _, c := range res.Columns {
+			require.Contains(t, item, c.Name, res.List)
+			if c.ID != "" {
+				require.Contains(t, item, c.ID, res.List)
 			}
 		}
-		if res.get == "" {
+		if res.Get == "" {
 			continue
 		}
-		one, _, _ := api.of(t, res.get)
-		for _, name := range []string{res.title, res.state} {
-			require.True(t, name == "" || one[name].Ref == "" && len(one) > 0, res.get)
+		one, _, _ := api.of(t, res.Get)
+		for _, name := range []string{res.Title, res.State} {
+			require.True(t, name == "" || one[name].Ref == "" && len(one) > 0, res.Get)
 		}
-		for _, c := range res.facts {
-			require.Contains(t, one, c.name, res.get)
+		for _, c := range res.Facts {
+			require.Contains(t, one, c.Name, res.Get)
 		}
-		for _, tab := range res.tables {
-			fields := api.fields(one[tab.field])
-			if tab.field == "" {
+		for _, tab := range res.Tables {
+			fields := api.fields(one[tab.Field])
+			if tab.Field == "" {
 				var parameters []string
-				if fields, _, parameters = api.of(t, tab.list); tab.where != "" {
-					require.Contains(t, parameters, tab.where, tab.list)
+				if fields, _, parameters = api.of(t, tab.List); tab.Where != "" {
+					require.Contains(t, parameters, tab.Where, tab.List)
 				}
 			}
-			for _, c := range tab.columns {
-				require.Contains(t, fields, c.name, "%s of %s", tab.name, res.name)
+			for _, c := range tab.Columns {
+				require.Contains(t, fields, c.Name, "%s of %s", tab.Name, res.Name)
 			}
-			for _, name := range tab.sums {
-				require.Contains(t, fields, name, "%s of %s", tab.name, res.name)
+			for _, name := range tab.Sums {
+				require.Contains(t, fields, name, "%s of %s", tab.Name, res.Name)
 			}
 		}
-		for _, c := range append(res.commands, creation(res)) {
-			if c.op == "" {
+		for _, c := range append(res.Commands, creation(res)) {
+			if c.Op == "" {
 				continue
 			}
-			_, body, parameters := api.of(t, c.op)
-			for _, name := range c.fields {
-				require.Contains(t, body, name, c.op)
+			_, body, parameters := api.of(t, c.Op)
+			for _, name := range c.Fields {
+				require.Contains(t, body, name, c.Op)
 			}
-			require.True(t, c.param == "" || strings.Contains(strings.Join(parameters, " "), c.param), c.op)
+			require.True(t, c.Param == "" || strings.Contains(strings.Join(parameters, " "), c.Param), c.Op)
 		}
 	}
 }

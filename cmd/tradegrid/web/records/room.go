@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
@@ -48,12 +49,12 @@ type Room struct {
 	Events  Events
 	Results Results
 
-	resources []resource
+	resources []resources.Resource
 }
 
 // New returns the room.
 func New(views Views, events Events, results Results) *Room {
-	return &Room{Views: views, Events: events, Results: results, resources: resources()}
+	return &Room{Views: views, Events: events, Results: results, resources: resources.All()}
 }
 
 // Name implements [web.Room].
@@ -67,28 +68,28 @@ func (room *Room) Pages() []web.Page {
 	var pages []web.Page
 	for _, res := range room.resources {
 		add := func(p web.Page) {
-			p.Component = res.component
+			p.Component = res.Component
 			pages = append(pages, p)
 		}
-		add(web.Get(res.area, res.scope, res.at, room.list(res)))
-		add(web.Get(res.area, res.scope, res.at+"/filter", room.filter(res)))
-		if res.export {
-			add(web.Post(res.area, "exports", res.at+"/export", room.export(res)))
+		add(web.Get(res.Area, res.Scope, res.At, room.list(res)))
+		add(web.Get(res.Area, res.Scope, res.At+"/filter", room.filter(res)))
+		if res.Export {
+			add(web.Post(res.Area, "exports", res.At+"/export", room.export(res)))
 		}
-		if res.create != "" {
-			add(web.Get(res.area, res.scope, res.at+"/new", room.newForm(res)))
-			add(web.Post(res.area, res.scope, res.at+"/new", room.create(res)))
+		if res.Create != "" {
+			add(web.Get(res.Area, res.Scope, res.At+"/new", room.newForm(res)))
+			add(web.Post(res.Area, res.Scope, res.At+"/new", room.create(res)))
 		}
-		if res.page == "" || res.elsewhere {
+		if res.Page == "" || res.Elsewhere {
 			continue
 		}
-		add(web.Get(res.area, res.scope, res.page+"/{id}", room.show(res)))
-		for _, c := range res.commands {
-			if at := res.page + "/{id}/do/" + c.name; c.form {
-				add(web.Get(res.area, res.scope, at, room.form(res, c)))
-				add(web.Post(res.area, res.scope, at, room.do(res, c)))
+		add(web.Get(res.Area, res.Scope, res.Page+"/{id}", room.show(res)))
+		for _, c := range res.Commands {
+			if at := res.Page + "/{id}/do/" + c.Name; c.Form {
+				add(web.Get(res.Area, res.Scope, at, room.form(res, c)))
+				add(web.Post(res.Area, res.Scope, at, room.do(res, c)))
 			} else {
-				add(web.Post(res.area, res.scope, at, room.do(res, c)))
+				add(web.Post(res.Area, res.Scope, at, room.do(res, c)))
 			}
 		}
 	}
@@ -103,8 +104,8 @@ func (room *Room) Pages() []web.Page {
 }
 
 // resource returns a line of the table.
-func (room *Room) resource(name string) resource {
-	i := slices.IndexFunc(room.resources, func(r resource) bool { return r.name == name })
+func (room *Room) resource(name string) resources.Resource {
+	i := slices.IndexFunc(room.resources, func(r resources.Resource) bool { return r.Name == name })
 	if i < 0 {
 		panic("no resource " + name) // names of resources are constants of this package
 	}
@@ -114,8 +115,8 @@ func (room *Room) resource(name string) resource {
 // recordPath is the address of the page of a record; "" = it has none, or the person may not see it.
 func (room *Room) recordPath(q *web.Request, resource, id string) string {
 	res := room.resource(resource)
-	if res.page == "" || !q.Sees(res.area) || !q.Has(res.component) {
+	if res.Page == "" || !q.Sees(res.Area) || !q.Has(res.Component) {
 		return ""
 	}
-	return q.Path(res.page + "/" + web.Segment(id))
+	return q.Path(res.Page + "/" + web.Segment(id))
 }

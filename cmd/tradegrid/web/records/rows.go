@@ -8,17 +8,10 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
 )
-
-// rowsInput is a field of a body that is an array with a quantity for some lines of the record.
-type rowsInput struct {
-	field string // of the body
-	id    string // field of an element that names the line
-	done  string // field of a line: how much of it is dealt with
-	only  string // kind of the lines; "" = all
-}
 
 // rowsForm is the part of a form that asks for quantities of lines.
 type rowsForm struct {
@@ -35,28 +28,28 @@ type rowForm struct {
 const rowPrefix = "qty."
 
 // rowsOf asks for quantities of those lines of which something is left.
-func rowsOf(q *web.Request, s shown, c command, typed url.Values, refusal error) *rowsForm {
-	if c.rows == nil {
+func rowsOf(q *web.Request, s shown, c resources.Command, typed url.Values, refusal error) *rowsForm {
+	if c.Rows == nil {
 		return nil
 	}
-	form := &rowsForm{Label: q.T("records.rows." + c.name)}
+	form := &rowsForm{Label: q.T("records.rows." + c.Name)}
 	sent, short := 0, shortOf(refusal)
-	for _, l := range s.record.records("lines") {
-		left, ok := leftOf(l, c.rows)
+	for _, l := range s.record.Records("lines") {
+		left, ok := leftOf(l, c.Rows)
 		if !ok {
 			continue
 		}
-		name := rowPrefix + l.text("id")
-		row := rowForm{Name: name, Text: l.text("name"), Left: q.T("records.left", web.Decimal(left), l.text("unit")), Field: web.Field{Name: name, Label: l.text("name"), Type: "number", Value: left, Autocomplete: "off"}}
+		name := rowPrefix + l.Text("id")
+		row := rowForm{Name: name, Text: l.Text("name"), Left: q.T("records.left", web.Decimal(left), l.Text("unit")), Field: web.Field{Name: name, Label: l.Text("name"), Type: "number", Value: left, Autocomplete: "off"}}
 		if typed != nil {
 			row.Field.Value = typed.Get(name)
 		}
 		if wanted(row.Field.Value) {
-			at := c.rows.field + "[" + strconv.Itoa(sent) + "]."
+			at := c.Rows.Field + "[" + strconv.Itoa(sent) + "]."
 			if row.Field.Fault = web.FaultOf(refusal, at+"qty"); row.Field.Fault == "" {
-				row.Field.Fault = web.FaultOf(refusal, at+c.rows.id)
+				row.Field.Fault = web.FaultOf(refusal, at+c.Rows.ID)
 			}
-			if row.Field.Fault == "" && strings.Contains(short, l.text("id")) {
+			if row.Field.Fault == "" && strings.Contains(short, l.Text("id")) {
 				row.Field.Fault = q.T("records.too_much", row.Left)
 			}
 			sent++
@@ -80,15 +73,15 @@ func shortOf(refusal error) string {
 }
 
 // leftOf is how much of a line is left.
-func leftOf(l record, of *rowsInput) (left string, ok bool) {
-	if of.only != "" && l.text("kind") != of.only {
+func leftOf(l resources.Record, of *resources.RowsInput) (left string, ok bool) {
+	if of.Only != "" && l.Text("kind") != of.Only {
 		return "", false
 	}
-	qty, err := money.ParseQty(l.text("qty"))
+	qty, err := money.ParseQty(l.Text("qty"))
 	if err != nil {
 		return "", false
 	}
-	done, err := money.ParseQty(l.text(of.done))
+	done, err := money.ParseQty(l.Text(of.Done))
 	if err != nil || qty <= done {
 		return "", false
 	}
@@ -103,13 +96,13 @@ func (f *rowsForm) shows(fault string) bool {
 	return f != nil && slices.ContainsFunc(f.Rows, func(r rowForm) bool { return r.Field.Fault != "" && (fault == "" || r.Field.Fault == fault) })
 }
 
-// items are the elements of the array, in the order of the lines.
-func (of *rowsInput) items(s shown, form url.Values) []any {
+// itemsOfRows are the elements of the array, in the order of the lines.
+func itemsOfRows(of *resources.RowsInput, s shown, form url.Values) []any {
 	items := []any{}
-	for _, l := range s.record.records("lines") {
-		id := l.text("id")
+	for _, l := range s.record.Records("lines") {
+		id := l.Text("id")
 		if typed := form.Get(rowPrefix + id); wanted(typed) {
-			items = append(items, map[string]any{of.id: id, "qty": numberOf(typed)})
+			items = append(items, map[string]any{of.ID: id, "qty": numberOf(typed)})
 		}
 	}
 	return items

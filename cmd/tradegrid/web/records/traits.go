@@ -9,35 +9,33 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
-// traitsInput is a field of a body with values of the attributes that tell the variants of a product apart.
-type traitsInput struct {
-	field  string // of the body
-	matrix bool   // several options of each attribute; each combination becomes a variant
-}
+// attributeFields asks for values of attributes; nil = the command has none.
+type attributeFields resources.TraitsInput
 
 // traitPrefix is the first part of the names of the fields; the id of the attribute follows.
 const traitPrefix = "trait."
 
 // prepare reads what the form of a command needs beside the record: the row that it changes, and attributes.
-func (room *Room) prepare(ctx context.Context, q *web.Request, s *shown, c command, part string) error {
-	if c.table != "" && q.Operation(c.op).Method == http.MethodPatch {
-		i := slices.IndexFunc(s.res.tables, func(t table) bool { return t.name == c.table })
-		rows, _, err := room.entries(ctx, q, *s, s.res.tables[i])
+func (room *Room) prepare(ctx context.Context, q *web.Request, s *shown, c resources.Command, part string) error {
+	if c.Table != "" && q.Operation(c.Op).Method == http.MethodPatch {
+		i := slices.IndexFunc(s.res.Tables, func(t resources.Table) bool { return t.Name == c.Table })
+		rows, _, err := room.entries(ctx, q, *s, s.res.Tables[i])
 		if err != nil {
 			return err
 		}
-		if i = slices.IndexFunc(rows, func(r record) bool { return r.text("id") == part }); i < 0 {
+		if i = slices.IndexFunc(rows, func(r resources.Record) bool { return r.Text("id") == part }); i < 0 {
 			return web.NoPage()
 		}
 		s.row = rows[i]
 	}
-	if c.traits == nil {
+	if c.Traits == nil {
 		return nil
 	}
-	category := s.record.text("categoryId")
+	category := s.record.Text("categoryId")
 	if category == "" {
 		category = "null"
 	}
@@ -45,14 +43,14 @@ func (room *Room) prepare(ctx context.Context, q *web.Request, s *shown, c comma
 	if err != nil {
 		return err
 	}
-	var all []record
+	var all []resources.Record
 	err = decode(reply.Body, &all)
-	s.traits = slices.DeleteFunc(all, func(a record) bool { return a.text("isVariant") != "true" })
+	s.traits = slices.DeleteFunc(all, func(a resources.Record) bool { return a.Text("isVariant") != "true" })
 	return err
 }
 
 // changed is the record whose fields a form begins with.
-func (s shown) changed() record {
+func (s shown) changed() resources.Record {
 	if s.row != nil {
 		return s.row
 	}
@@ -60,52 +58,52 @@ func (s shown) changed() record {
 }
 
 // of are the attributes that the form asks for.
-func (in *traitsInput) of(s shown) []record {
-	if !in.matrix {
+func (in *attributeFields) of(s shown) []resources.Record {
+	if !in.Matrix {
 		return s.traits
 	}
-	return slices.DeleteFunc(slices.Clone(s.traits), func(a record) bool { return len(a.records("options")) == 0 })
+	return slices.DeleteFunc(slices.Clone(s.traits), func(a resources.Record) bool { return len(a.Records("options")) == 0 })
 }
 
 // fields ask for a value of each attribute. The first one shows what is wrong with them together.
-func (in *traitsInput) fields(q *web.Request, s shown, typed url.Values, refusal error) (all []web.Field) {
+func (in *attributeFields) fields(q *web.Request, s shown, typed url.Values, refusal error) (all []web.Field) {
 	if in == nil {
 		return nil
 	}
 	sent := 0
 	for _, a := range in.of(s) {
-		name, chosen := traitPrefix+a.text("id"), []string(nil)
+		name, chosen := traitPrefix+a.Text("id"), []string(nil)
 		if typed != nil {
 			chosen = chosenOf(typed, name)
-		} else if !in.matrix {
+		} else if !in.Matrix {
 			chosen = valuesOf(s.row, a)
 		}
 		f := in.input(q, a, name, chosen)
 		if len(chosen) > 0 {
-			f.Fault = faultBelow(refusal, in.field+"["+strconv.Itoa(sent)+"].")
+			f.Fault = faultBelow(refusal, in.Field+"["+strconv.Itoa(sent)+"].")
 			sent++
 		}
 		all = append(all, f)
 	}
 	if len(all) > 0 && all[0].Fault == "" {
-		all[0].Fault = web.FaultOf(refusal, in.field)
+		all[0].Fault = web.FaultOf(refusal, in.Field)
 	}
 	return all
 }
 
 // input is the field of an attribute, by its type.
-func (in *traitsInput) input(q *web.Request, a record, name string, chosen []string) web.Field {
-	label, value := a.text("name"), strings.Join(chosen, "\n")
-	if unit := a.text("unit"); unit != "" {
+func (in *attributeFields) input(q *web.Request, a resources.Record, name string, chosen []string) web.Field {
+	label, value := a.Text("name"), strings.Join(chosen, "\n")
+	if unit := a.Text("unit"); unit != "" {
 		label += ", " + unit
 	}
 	var options []web.Option
-	for _, o := range a.records("options") {
-		options = append(options, web.Option{Value: o.text("id"), Text: o.text("label")})
+	for _, o := range a.Records("options") {
+		options = append(options, web.Option{Value: o.Text("id"), Text: o.Text("label")})
 	}
 	none := web.Option{Text: q.T("form.none")}
-	switch kind := a.text("type"); {
-	case in.matrix || kind == "multiselect":
+	switch kind := a.Text("type"); {
+	case in.Matrix || kind == "multiselect":
 		return web.Boxes(name, label, chosen, options...)
 	case kind == "select":
 		return web.Choice(name, label, value, append([]web.Option{none}, options...)...)
@@ -118,14 +116,14 @@ func (in *traitsInput) input(q *web.Request, a record, name string, chosen []str
 }
 
 // asked are the attributes whose values a form has.
-func (in *traitsInput) asked(s shown, form url.Values) []record {
-	return slices.DeleteFunc(slices.Clone(in.of(s)), func(a record) bool { return !form.Has(traitPrefix + a.text("id")) })
+func (in *attributeFields) asked(s shown, form url.Values) []resources.Record {
+	return slices.DeleteFunc(slices.Clone(in.of(s)), func(a resources.Record) bool { return !form.Has(traitPrefix + a.Text("id")) })
 }
 
 // changes reports whether a form has other values than the variant, which keeps its own otherwise.
-func (in *traitsInput) changes(s shown, form url.Values) bool {
-	return s.row == nil || slices.ContainsFunc(in.asked(s, form), func(a record) bool {
-		now, before := chosenOf(form, traitPrefix+a.text("id")), valuesOf(s.row, a)
+func (in *attributeFields) changes(s shown, form url.Values) bool {
+	return s.row == nil || slices.ContainsFunc(in.asked(s, form), func(a resources.Record) bool {
+		now, before := chosenOf(form, traitPrefix+a.Text("id")), valuesOf(s.row, a)
 		slices.Sort(now)
 		slices.Sort(before)
 		return !slices.Equal(now, before)
@@ -133,15 +131,15 @@ func (in *traitsInput) changes(s shown, form url.Values) bool {
 }
 
 // values are the elements of the array, in the order of the attributes. Values of attributes that the form does not ask for stay.
-func (in *traitsInput) values(s shown, form url.Values) []any {
+func (in *attributeFields) values(s shown, form url.Values) []any {
 	values, asked := []any{}, in.asked(s, form)
 	for _, a := range asked {
-		chosen := chosenOf(form, traitPrefix+a.text("id"))
+		chosen := chosenOf(form, traitPrefix+a.Text("id"))
 		if len(chosen) == 0 {
 			continue
 		}
-		value := map[string]any{"attributeId": a.text("id")}
-		switch a.text("type") {
+		value := map[string]any{"attributeId": a.Text("id")}
+		switch a.Text("type") {
 		case "select", "multiselect":
 			value["optionIds"] = chosen
 		case "boolean":
@@ -153,12 +151,12 @@ func (in *traitsInput) values(s shown, form url.Values) []any {
 		}
 		values = append(values, value)
 	}
-	for _, v := range s.row.records("attributeValues") {
-		if slices.ContainsFunc(asked, func(a record) bool { return a.text("id") == v.text("attributeId") }) {
+	for _, v := range s.row.Records("attributeValues") {
+		if slices.ContainsFunc(asked, func(a resources.Record) bool { return a.Text("id") == v.Text("attributeId") }) {
 			continue
 		}
 		values = append(values, map[string]any{
-			"attributeId": v.text("attributeId"), "valueText": v["valueText"], "valueNumber": v["valueNumber"], "valueBool": v["valueBool"], "optionIds": optionsIn(v),
+			"attributeId": v.Text("attributeId"), "valueText": v["valueText"], "valueNumber": v["valueNumber"], "valueBool": v["valueBool"], "optionIds": optionsIn(v),
 		})
 	}
 	return values
@@ -174,14 +172,14 @@ func chosenOf(form url.Values, name string) []string {
 }
 
 // valuesOf are the values that a variant has of an attribute.
-func valuesOf(variant, attribute record) []string {
-	for _, v := range variant.records("attributeValues") {
-		if v.text("attributeId") != attribute.text("id") {
+func valuesOf(variant, attribute resources.Record) []string {
+	for _, v := range variant.Records("attributeValues") {
+		if v.Text("attributeId") != attribute.Text("id") {
 			continue
 		}
 		for _, name := range []string{"valueText", "valueNumber", "valueBool"} {
-			if v.has(name) {
-				return []string{v.text(name)}
+			if v.Has(name) {
+				return []string{v.Text(name)}
 			}
 		}
 		return optionsIn(v)
@@ -190,9 +188,9 @@ func valuesOf(variant, attribute record) []string {
 }
 
 // optionsIn are the ids of the options of a value; nil = it has none.
-func optionsIn(value record) (ids []string) {
-	for _, o := range value.records("options") {
-		ids = append(ids, o.text("optionId"))
+func optionsIn(value resources.Record) (ids []string) {
+	for _, o := range value.Records("options") {
+		ids = append(ids, o.Text("optionId"))
 	}
 	return ids
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/services/accounts"
@@ -20,12 +21,12 @@ type saveForm struct {
 }
 
 // savedViews puts the views of the list on its page, and the form that saves one.
-func (room *Room) savedViews(ctx context.Context, q *web.Request, res resource, in asked, p *listPage) error {
+func (room *Room) savedViews(ctx context.Context, q *web.Request, res resources.Resource, in asked, p *listPage) error {
 	o, ok := owner(q)
 	if !ok {
 		return nil
 	}
-	saved, err := room.Views.Views(ctx, o, res.name)
+	saved, err := room.Views.Views(ctx, o, res.Name)
 	if err != nil {
 		return err
 	}
@@ -38,10 +39,10 @@ func (room *Room) savedViews(ctx context.Context, q *web.Request, res resource, 
 		p.Views = append(p.Views, tab)
 	}
 	if len(saved) > 0 {
-		p.Views = append([]web.Tab{{Text: q.T("records.view.all"), Href: q.Path(res.at), Current: now == ""}}, p.Views...)
+		p.Views = append([]web.Tab{{Text: q.T("records.view.all"), Href: q.Path(res.At), Current: now == ""}}, p.Views...)
 	}
 	if now != "" && !current {
-		p.Save = &saveForm{Post: q.Path("/views"), List: res.name, Query: now, Share: q.Allows(res.scope, true)}
+		p.Save = &saveForm{Post: q.Path("/views"), List: res.Name, Query: now, Share: q.Allows(res.Scope, true)}
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func (room *Room) viewsWith(ctx context.Context, q *web.Request, refusal error) 
 		}
 		res := room.resources[i]
 		p.Views = append(p.Views, viewForm{
-			ID: v.ID.String(), Name: v.Name, List: q.T("records.list." + v.List), Href: askedIn(q, res, parse(v.Query)).address(q), Post: q.Path("/views/change"), Shared: v.Shared, Share: q.Allows(res.scope, true),
+			ID: v.ID.String(), Name: v.Name, List: q.T("records.list." + v.List), Href: askedIn(q, res, parse(v.Query)).address(q), Post: q.Path("/views/change"), Shared: v.Shared, Share: q.Allows(res.Scope, true),
 			Delete: web.Action{ID: "delete-" + v.ID.String(), Text: q.T("records.view.delete"), Post: q.Path("/views/delete"), Kind: "danger", Small: true, Values: map[string]string{"id": v.ID.String()}, Confirm: q.T("records.view.delete.confirm", v.Name)},
 		})
 	}
@@ -108,11 +109,11 @@ func (room *Room) saveView(ctx context.Context, q *web.Request) (web.Answer, err
 	res := room.resources[i]
 	in := askedIn(q, res, parse(q.Form.Get("query"))).with("cursor", "")
 	shared := q.Form.Get("shared") == "true"
-	if shared && !q.Allows(res.scope, true) {
+	if shared && !q.Allows(res.Scope, true) {
 		return web.Answer{}, web.Refusal(http.StatusForbidden, "error.role")
 	}
 	err := q.Change(ctx, "saveView", func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
-		v, err := room.Views.SaveView(ctx, tx, o, accounts.ViewInput{List: res.name, Query: in.values().Encode(), Name: q.Form.Get("name"), Shared: shared})
+		v, err := room.Views.SaveView(ctx, tx, o, accounts.ViewInput{List: res.Name, Query: in.values().Encode(), Name: q.Form.Get("name"), Shared: shared})
 		return web.Changed{Entity: v.ID.String(), After: v}, err
 	})
 	if apierr.Is(err, "VALIDATION_ERROR") {
@@ -125,7 +126,7 @@ func (room *Room) saveView(ctx context.Context, q *web.Request) (web.Answer, err
 func (room *Room) changeView(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return room.onView(ctx, q, "changeView", func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error) {
 		before, after, err := room.Views.ChangeView(ctx, tx, o, id, q.Form.Get("name"), q.Form.Get("shared") == "true")
-		if i := indexOf(room.resources, before.List); err == nil && after.Shared && !before.Shared && (i < 0 || !q.Allows(room.resources[i].scope, true)) {
+		if i := indexOf(room.resources, before.List); err == nil && after.Shared && !before.Shared && (i < 0 || !q.Allows(room.resources[i].Scope, true)) {
 			err = web.Refusal(http.StatusForbidden, "error.role")
 		}
 		return web.Changed{Entity: id.String(), Before: before, After: after}, err
