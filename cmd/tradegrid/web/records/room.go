@@ -1,5 +1,5 @@
 // Package records holds the pages on the records of a company: lists with filters and saved views, the page of a record, its
-// commands, and exports. All of them follow from one table, which has a line for each list of the API; see resources.go.
+// commands, and exports. All of them follow from the package resources.
 //
 // A list makes 1 call of the API, the page of a record 2, and each one more for every directory that it names entries of.
 package records
