@@ -47,7 +47,7 @@ func (g Group) On(api *API, d *db.DB, opts ...db.Option) *Routes {
 // Edit modifies an operation.
 type Edit func(*Op)
 
-// Doc describes an operation in the API description: a sentence on what it does, and one on when it fails.
+// Doc describes an operation in the API description: a sentence on what it does, and one on the errors that it has of its own.
 func Doc(text string) Edit { return func(op *Op) { op.Description = text } }
 
 // Answers sets the status of success.
@@ -167,11 +167,19 @@ func together[T any](call *Call, run func(store func(*db.Tx, T, json.RawMessage)
 // List adds a GET that returns a page; F is a filter that embeds [list.Params].
 func List[F, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, F) (*list.Page[T], error), edits ...Edit) {
 	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	failsAsLists(&op)
 	view(r, op, func(ctx context.Context, in *listInput[F]) (*list.Page[T], error) {
 		serveList(&in.Call, &in.Filter)
 		return read(ctx, in.Caller, in.Filter)
 	})
 	addList(r.api, op, read)
+}
+
+// failsAsLists adds to the description of a list when every list fails, unless it says so itself.
+func failsAsLists(op *Op) {
+	if !strings.Contains(op.Description, "Fails with ") {
+		op.Description += " Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."
+	}
 }
 
 type listInput[F any] struct {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -26,7 +27,7 @@ func ListIn[F, T any](
 	) (*list.Page[T], error) {
 		serveList(&in.Call, &in.Filter)
 		return read(ctx, in.Caller, in.ID, in.Filter)
-	}, edits...)
+	}, slices.Concat(edits, []Edit{failsAsLists})...)
 }
 
 // CreateIn adds a POST that creates a record that belongs to another one, and returns 201. Requests may omit the body if none

@@ -17,8 +17,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	s.registerTraits(r)
 	httpapi.Read(r, "/catalog/units", "listUnits", "List units", s.Units,
-		httpapi.Doc("An array of the built-in units and those of the company; products name a unit by its `code`. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of the built-in units and those of the company; products name a unit by its `code`."))
 	httpapi.Create(r, "/catalog/units", "createUnit", "Create a unit", s.CreateUnit,
 		httpapi.Doc("The `code` stays for good, because records are stored with it; `precision` is how many decimals of a quantity are shown. "+
 			"Fails with `UNIT_CODE_TAKEN` if another unit, built-in ones included, has the code."))
@@ -109,8 +108,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("With `reassignTo`, an id or `null`, child categories and items are moved there first, each with an event; hidden items lose the category in any case. "+
 			"Fails with `CATEGORY_NOT_FOUND`, with `CATEGORY_IN_USE` if it has contents and `reassignTo` is missing, and with `CATEGORY_CYCLE` or `CATEGORY_DEPTH_EXCEEDED` if they do not fit there."))
 	httpapi.List(r, "/catalog/products", "listProducts", "List products", s.Products,
-		httpapi.Doc("Newest first and without hidden products unless `status` asks for them; prices are whole minor units, and `include` adds variants, attributes or stock. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first and without hidden products unless `status` asks for them; prices are whole minor units, and `include` adds variants, attributes or stock."))
 	httpapi.Create(r, "/catalog/products", "createProduct", "Create a product", s.CreateProduct,
 		httpapi.Doc("Prices are whole minor units; without `sku` the next free one is generated, and `unit` is the code of a unit. "+
 			"Fails with `SKU_TAKEN`, `BARCODE_TAKEN`, `PRODUCT_EXTERNAL_ID_TAKEN`, `CATEGORY_NOT_FOUND`, `SUPPLIER_NOT_FOUND`, `ATTRIBUTE_NOT_FOUND`, and `VALIDATION_ERROR` if a required attribute has no value."))
@@ -149,8 +147,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Makes the missing variants of up to 100 combinations in one transaction and one change of the product; combinations that exist are counted and stay, so that it can be repeated. "+
 			"Fails with `PRODUCT_NOT_FOUND`, `ATTRIBUTE_NOT_FOUND`, `ATTRIBUTE_OPTION_NOT_FOUND`, `PRODUCT_VARIANT_LIMIT_REACHED`, and `VALIDATION_ERROR` for more combinations or an attribute that does not distinguish variants."))
 	httpapi.Read(r, "/catalog/units", "listUnits", "List units", s.Units,
-		httpapi.Doc("An array of the built-in units and those of the company; products name a unit by its `code`. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of the built-in units and those of the company; products name a unit by its `code`."))
 }
 
 func (s *Service) httpHideVariant(ctx context.Context, tx *db.Tx, in *httpapi.ByChild) (ProductVariant, error) {

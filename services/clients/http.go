@@ -6,8 +6,7 @@ import "github.com/tradegrid/tradegrid/pkg/httpapi"
 func (s *Service) RegisterAdmin(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups,
-		httpapi.Doc("An array by name; the price list of a group applies to its clients that have none of their own. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array by name; the price list of a group applies to its clients that have none of their own."))
 	httpapi.Create(r, "/clients/groups", "createClientGroup", "Create a client group", s.CreateGroup,
 		httpapi.Doc("The price list of the group applies to its clients that have none of their own. "+
 			"Fails with `PRICE_LIST_NOT_FOUND`."))
@@ -21,8 +20,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 		httpapi.Doc("Removes a group without clients, for good. "+
 			"Fails with `CLIENT_GROUP_NOT_FOUND`, and with `CLIENT_GROUP_IN_USE`, whose `meta.clients` counts the clients that belong to it."))
 	httpapi.Read(r, "/clients/price-lists", "listPriceLists", "List price lists", s.PriceLists,
-		httpapi.Doc("An array by name; a client has its own price list, or else that of its group. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array by name; a client has its own price list, or else that of its group."))
 	httpapi.Create(r, "/clients/price-lists", "createPriceList", "Create a price list", s.CreatePriceList,
 		httpapi.Doc("Begins empty: its prices are set one by one, and what is not in it has its price in the catalog. "+
 			"It has no errors of its own beside `VALIDATION_ERROR` for a name that is missing or too long."))
@@ -50,8 +48,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/clients", "listClients", "List clients", s.List,
-		httpapi.Doc("Newest first, archived ones included; `search` looks at names, company, e-mail, tax number and the digits of phone numbers. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first, archived ones included; `search` looks at names, company, e-mail, tax number and the digits of phone numbers."))
 	httpapi.Whole(r, "/clients", s.whole)
 	httpapi.Create(r, "/clients", "createClient", "Create a client", s.Create,
 		httpapi.Doc("Only `kind` and `displayName` are required; `creditLimit` is in minor units, 0 means none, and giving consent stamps its time. "+
@@ -65,11 +62,9 @@ func (s *Service) Register(api *httpapi.API) {
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `CLIENT_NOT_FOUND`, `CLIENT_ANONYMIZED` or `EXTERNAL_ID_NOT_FOUND`."))
 	// Fixed paths come before {id}, which would match them.
 	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups,
-		httpapi.Doc("An array by name; the price list of a group applies to its clients that have none of their own. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array by name; the price list of a group applies to its clients that have none of their own."))
 	httpapi.Read(r, "/clients/price-lists", "listPriceLists", "List price lists", s.PriceLists,
-		httpapi.Doc("An array by name; a client has its own price list, or else that of its group. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array by name; a client has its own price list, or else that of its group."))
 	httpapi.Get(r, "/clients/{id}", "getClient", "Read a client", s.Get,
 		httpapi.Doc("`balance` is in minor units and negative if the client owes; `points` are loyalty points. "+
 			"Fails with `CLIENT_NOT_FOUND`."))

@@ -6,11 +6,9 @@ import "github.com/tradegrid/tradegrid/pkg/httpapi"
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.Read(r, "/branches", "listBranches", "List branches", s.branchEntries,
-		httpapi.Doc("An array of ids and names for the fields `branchId`, the default branch first; `isActive` is false for a closed one. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of ids and names for the fields `branchId`, the default branch first; `isActive` is false for a closed one."))
 	httpapi.Read(r, "/users", "listUsers", "List users", s.userEntries,
-		httpapi.Doc("An array of ids and names by name, for the fields `assignedToId`; technical users of tokens are left out. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of ids and names by name, for the fields `assignedToId`; technical users of tokens are left out."))
 	own := self.On(api, s.cfg.DB)
 	httpapi.Read(own, "/company", "getCompany", "Read the company of the caller", s.companyInfo,
 		httpapi.Doc("What an integration has to know before it sends anything: currency with its decimals, time zone, stock policy and enabled components. "+
@@ -24,17 +22,14 @@ func (s *Service) Register(api *httpapi.API) {
 func (s *Service) RegisterAdmin(api *httpapi.API) {
 	all := platform.On(api, s.cfg.DB)
 	httpapi.List(all, "/companies", "listCompanies", "List companies", s.Companies,
-		httpapi.Doc("Companies of the whole platform, newest first, archived ones included. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Companies of the whole platform, newest first, archived ones included."))
 	httpapi.Create(all, "/companies", "createCompany", "Create a company with its default branch and warehouse", s.createCompany,
 		httpapi.Doc("Makes the company with a branch, a warehouse and directories to start with in one transaction; without `components` all are enabled. "+
 			"Fails with `VALIDATION_ERROR` for an unknown plan, currency, time zone or component."))
 	httpapi.Read(all, "/plans", "listPlans", "List plans", listPlans,
-		httpapi.Doc("An array of the plans with what each allows, such as requests in flight and access to the API. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of the plans with what each allows, such as requests in flight and access to the API."))
 	httpapi.Read(all, "/access", "getAccess", "List scopes and components", s.accessInfo,
-		httpapi.Doc("The names that tokens may have as scopes and companies as components; those in `alwaysOn` cannot be disabled. "+
-			"It has no errors of its own."))
+		httpapi.Doc("The names that tokens may have as scopes and companies as components; those in `alwaysOn` cannot be disabled."))
 
 	r := group.On(api, s.cfg.DB)
 	httpapi.Read(r, "", "getCompany", "Read a company", s.Own,

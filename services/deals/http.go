@@ -6,8 +6,7 @@ import "github.com/tradegrid/tradegrid/pkg/httpapi"
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/deals", "listDeals", "List deals", s.List,
-		httpapi.Doc("Newest first; `openOnly`, `noTask` and `overdue` select what needs attention, and `sort=boardOrder` is the order of a board. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first; `openOnly`, `noTask` and `overdue` select what needs attention, and `sort=boardOrder` is the order of a board."))
 	httpapi.Create(r, "/deals", "createDeal", "Create a deal", s.Create,
 		httpapi.Doc("Begins in the initial stage of its type; amounts are whole minor units, and totals are calculated here from the lines. "+
 			"Fails with `DEAL_TYPE_NOT_FOUND`, `DEAL_TYPE_INACTIVE`, `DEAL_EXTERNAL_ID_TAKEN`, `CATALOG_ITEM_HIDDEN`, `CLIENT_ARCHIVED`, `MODULE_ACCESS_INACTIVE` for a type of a disabled component, and `BOOKING_SLOT_TAKEN`, `RESOURCE_INACTIVE` or `VENUE_CAPACITY_EXCEEDED` for the venue."))
@@ -17,14 +16,11 @@ func (s *Service) Register(api *httpapi.API) {
 			"Fails as creation and change do, for example with `DEAL_TYPE_INACTIVE`, `CATALOG_ITEM_HIDDEN` or `BOOKING_SLOT_TAKEN`."))
 	// Fixed paths come before {id}, which would match them.
 	httpapi.ReadWith(r, "/deals/types", "listDealTypes", "List deal types with their stages", s.Types,
-		httpapi.Doc("An array of the types of enabled components with their active stages in order; `includeInactive=true` adds inactive ones. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of the types of enabled components with their active stages in order; `includeInactive=true` adds inactive ones."))
 	httpapi.ReadWith(r, "/deals/sources", "listLeadSources", "List lead sources", s.LeadSources,
-		httpapi.Doc("An array of where leads and deals come from; inactive ones only with `includeInactive=true`. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of where leads and deals come from; inactive ones only with `includeInactive=true`."))
 	httpapi.ReadWith(r, "/deals/lost-reasons", "listDealLostReasons", "List lost reasons", s.LostReasons,
-		httpapi.Doc("An array of the reasons that a move to a lost stage has to name; inactive ones only with `includeInactive=true`. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of the reasons that a move to a lost stage has to name; inactive ones only with `includeInactive=true`."))
 	httpapi.Get(r, "/deals/{id}", "getDeal", "Read a deal", s.Get,
 		httpapi.Doc("The whole deal with its lines, stage and outcome; amounts are whole minor units. "+
 			"Fails with `DEAL_NOT_FOUND`."))
@@ -46,8 +42,7 @@ func (s *Service) Register(api *httpapi.API) {
 func (s *Service) RegisterAdmin(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.ReadWith(r, "/deals/types", "listDealTypes", "List deal types with their stages", s.AllTypes,
-		httpapi.Doc("An array of the types of enabled components with their active stages in order; `includeInactive=true` adds inactive ones. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of the types of enabled components with their active stages in order; `includeInactive=true` adds inactive ones."))
 	httpapi.Create(r, "/deals/types", "createDealType", "Create a deal type with its stages", s.CreateType,
 		httpapi.Doc("Begins with the stages in the body, or with those of a new company; marking it as default or for leads clears the mark of another type. "+
 			"Fails with `DEAL_TYPE_ALIAS_TAKEN`, and with `DEAL_STAGES_INCOMPLETE`, whose `meta.missing` lists the stages that are not there."))
@@ -58,8 +53,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 		httpapi.Doc("Fields that are not sent stay; an inactive type accepts no new deals, and its stages are changed by operations of their own. "+
 			"Fails with `DEAL_TYPE_NOT_FOUND` or `DEAL_TYPE_ALIAS_TAKEN`."))
 	httpapi.Read(r, "/deals/stages", "listDealStages", "List the stages of all deal types", s.Stages,
-		httpapi.Doc("An array of the stages of every type, inactive ones included. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of the stages of every type, inactive ones included."))
 	httpapi.Create(r, "/deals/stages", "createDealStage", "Add a stage to a deal type", s.CreateStage,
 		httpapi.Doc("Adds a stage to the type in `typeId`; a terminal one has an `outcome`, and marking it as initial clears the mark of another. "+
 			"Fails with `DEAL_TYPE_NOT_FOUND` or `DEAL_STAGES_INCOMPLETE`."))
@@ -70,8 +64,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 		httpapi.Doc("Fields that are not sent stay; deals that are in the stage stay there, also when it becomes inactive. "+
 			"Fails with `DEAL_STAGE_NOT_FOUND`, and with `DEAL_STAGES_INCOMPLETE` if the type would lose its initial, won or lost stage."))
 	httpapi.ReadWith(r, "/deals/lost-reasons", "listDealLostReasons", "List lost reasons", s.LostReasons,
-		httpapi.Doc("An array of the reasons that a move to a lost stage has to name; inactive ones only with `includeInactive=true`. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of the reasons that a move to a lost stage has to name; inactive ones only with `includeInactive=true`."))
 	httpapi.Create(r, "/deals/lost-reasons", "createDealLostReason", "Create a lost reason", s.CreateLostReason,
 		httpapi.Doc("Can be chosen at once for moves to lost stages; `alias` is a stable name for programs. "+
 			"Fails with `DEAL_LOST_REASON_ALIAS_TAKEN`."))
@@ -82,8 +75,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 		httpapi.Doc("Fields that are not sent stay; an inactive reason cannot be chosen, and deals keep it. "+
 			"Fails with `DEAL_LOST_REASON_NOT_FOUND` or `DEAL_LOST_REASON_ALIAS_TAKEN`."))
 	httpapi.ReadWith(r, "/deals/sources", "listLeadSources", "List lead sources", s.LeadSources,
-		httpapi.Doc("An array of where leads and deals come from; inactive ones only with `includeInactive=true`. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of where leads and deals come from; inactive ones only with `includeInactive=true`."))
 	httpapi.Create(r, "/deals/sources", "createLeadSource", "Create a source", s.CreateLeadSource,
 		httpapi.Doc("A lead whose `source` is the `alias` gets this source in its deal. "+
 			"Fails with `LEAD_SOURCE_ALIAS_TAKEN`."))

@@ -11,8 +11,7 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/leads", "listLeads", "List leads", s.List,
-		httpapi.Doc("Newest first; `assignedToId=unassigned` selects those that nobody has. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first; `assignedToId=unassigned` selects those that nobody has."))
 	// The unique external id alone protects a creation, so it needs no common snapshot.
 	httpapi.Create(group.On(api, s.cfg.DB, db.ReadCommitted()), "/leads", "createLead", "Create a lead", s.Create,
 		httpapi.Doc("All fields are optional; a lead with the `source` and `externalId` of a stored one is answered with that lead and `X-Deduplicated: true`, so that a form may be sent twice. "+

@@ -6,8 +6,7 @@ import "github.com/tradegrid/tradegrid/pkg/httpapi"
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/catalog/services", "listServices", "List services", s.List,
-		httpapi.Doc("Newest first and without hidden services unless `status` asks for them; prices are whole minor units, and `include=costItems` adds the costs. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first and without hidden services unless `status` asks for them; prices are whole minor units, and `include=costItems` adds the costs."))
 	httpapi.Create(r, "/catalog/services", "createService", "Create a service", s.Create,
 		httpapi.Doc("`priceModel` says what `price`, in minor units, is for; `durationMinutes` is the length of a booking, and without `sku` the next free one is generated. "+
 			"Fails with `SKU_TAKEN`, `SERVICE_EXTERNAL_ID_TAKEN`, `CATEGORY_NOT_FOUND`, and `PRODUCT_NOT_FOUND` for a cost item."))

@@ -13,8 +13,7 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/orders", "listOrders", "List orders", s.List,
-		httpapi.Doc("Newest first and without lines, which `include=lines` adds; amounts are whole minor units. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first and without lines, which `include=lines` adds; amounts are whole minor units."))
 	httpapi.ChangeTogether(r, "/orders", "createOrder", "Create an order", s.httpCreate, httpapi.Answers(http.StatusCreated),
 		httpapi.Doc("Prices, discount and totals are calculated here in minor units, the next number is taken without gaps, and stock is reserved at once. "+
 			"Fails with `VALIDATION_ERROR` for lines that break a rule of the product, and with `ORDER_EXTERNAL_ID_TAKEN`, `CLIENT_ARCHIVED`, `CATALOG_ITEM_HIDDEN`, `PRODUCT_VARIANT_REQUIRED`, `ORDER_OVERPAID`, `STOCK_INSUFFICIENT` or, without a warehouse for stocked lines, `WAREHOUSE_NOT_FOUND`."))

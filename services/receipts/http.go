@@ -10,8 +10,7 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.List(r, "/warehouse/receipts", "listReceipts", "List stock receipts", s.List,
-		httpapi.Doc("Newest first, cancelled ones included; costs are whole minor units. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first, cancelled ones included; costs are whole minor units."))
 	httpapi.Create(r, "/warehouse/receipts", "createReceipt", "Create a stock receipt", s.Create,
 		httpapi.Doc("Puts the goods on stock at once; `unitCost`, in minor units, defaults to the cost of the product, which the receipt does not change. "+
 			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_NOT_FOUND`, `PRODUCT_VARIANT_REQUIRED`, `WAREHOUSE_NOT_FOUND`, `SUPPLIER_NOT_FOUND` or `RECEIPT_EXTERNAL_ID_TAKEN`."))

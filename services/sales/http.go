@@ -13,8 +13,7 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/sales", "listSales", "List sales and refunds", s.List,
-		httpapi.Doc("Newest first, sales and refunds together; a refund has `kind` `refund` and positive amounts, and `include` adds lines and payments. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first, sales and refunds together; a refund has `kind` `refund` and positive amounts, and `include` adds lines and payments."))
 	httpapi.ChangeTogether(r, "/sales", "createSale", "Create a sale", s.httpCreate, httpapi.Answers(http.StatusCreated),
 		httpapi.Doc("Records what was sold and paid in an open shift: amounts are whole minor units, totals are calculated here, stock leaves at once and points are settled. "+
 			"Fails with `VALIDATION_ERROR` if the payments do not add up to the total, and with `SHIFT_CLOSED`, `SHIFT_TOTAL_OUT_OF_RANGE`, `CLIENT_ARCHIVED`, `PRODUCT_VARIANT_REQUIRED`, `STOCK_INSUFFICIENT`, `LOYALTY_POINTS_INSUFFICIENT`, `LOYALTY_POINTS_EXCEED_TOTAL` or `CASHIER_INACTIVE`."))
@@ -35,8 +34,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Makes the receipt of a refund of lines and quantities, or of all that is left without a body, returns the goods to their warehouse and settles points; all refunds together have the amounts of the sale exactly. "+
 			"Fails with `SALE_NOT_FOUND`, `SALE_LINE_NOT_FOUND`, `REFUND_QTY_EXCEEDED`, `REFUND_PAYMENT_EXCEEDED`, `SALE_ALREADY_REFUNDED`, `SALE_IS_REFUND`, `CASHIER_INACTIVE`, `SHIFT_NOT_OPEN` if neither the shift of the sale nor one of the token is open, and `SHIFT_TOTAL_OUT_OF_RANGE`."))
 	httpapi.List(r, "/shifts", "listShifts", "List shifts", s.Shifts,
-		httpapi.Doc("Newest first, with the totals of the sales and refunds in each shift, in minor units; `status` selects open or closed ones. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first, with the totals of the sales and refunds in each shift, in minor units; `status` selects open or closed ones."))
 	httpapi.Create(r, "/shifts/open", "openShift", "Open a shift", s.OpenShift, httpapi.Records("/shifts"),
 		httpapi.Doc("A token has one open shift at a time; `branchId` decides from which warehouse its sales take their stock. "+
 			"Fails with `SHIFT_ALREADY_OPEN`, whose `meta.shiftId` names the open shift, and with `BRANCH_NOT_FOUND`, `USER_NOT_FOUND` or `CASHIER_INACTIVE`."))

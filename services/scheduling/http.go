@@ -12,8 +12,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 
 func (s *Service) registerResources(r *httpapi.Routes) {
 	httpapi.List(r, "/scheduling/resources", "listResources", "List resources", s.Resources,
-		httpapi.Doc("Newest first; a resource is a person, a place or equipment that can be booked. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first; a resource is a person, a place or equipment that can be booked."))
 	httpapi.Create(r, "/scheduling/resources", "createResource", "Create a resource", s.CreateResource,
 		httpapi.Doc("`workingHours` are local times in `timeZone`; empty `serviceIds` mean that any service can be booked. "+
 			"Fails with `SERVICE_NOT_FOUND`, and with `VALIDATION_ERROR` for working hours that overlap or an unknown time zone."))
@@ -36,8 +35,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Free slots of up to 50 resources over up to 31 local days of each, in one call; without `resourceIds`, of all that provide `serviceId`. "+
 			"Fails with `RESOURCE_NOT_FOUND`, `SERVICE_NOT_FOUND`, and `VALIDATION_ERROR` for a range with too many days, slots or resources."))
 	httpapi.List(b, "/scheduling/bookings", "listBookings", "List bookings", s.Bookings,
-		httpapi.Doc("Newest first; with `sort=startAt` and `dateFrom` it is an agenda. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first; with `sort=startAt` and `dateFrom` it is an agenda."))
 	httpapi.Create(b, "/scheduling/bookings", "createBooking", "Create a booking", s.CreateBooking,
 		httpapi.Doc("Takes a place of the resource from `startAt` for `durationMinutes`; of concurrent requests for the last place exactly one succeeds. "+
 			"Fails with `BOOKING_SLOT_TAKEN`, `BOOKING_OUTSIDE_WORKING_HOURS`, `BOOKING_IN_PAST`, `RESOURCE_INACTIVE`, `RESOURCE_SERVICE_MISMATCH`, `CATALOG_ITEM_HIDDEN`, `CLIENT_ARCHIVED`, `VENUE_CAPACITY_EXCEEDED` or `BOOKING_EXTERNAL_ID_TAKEN`."))

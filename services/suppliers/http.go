@@ -15,8 +15,7 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/warehouse/suppliers", "listSuppliers", "List suppliers", s.List,
-		httpapi.Doc("Newest first; `search` looks at name, phone, e-mail and tax number. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first; `search` looks at name, phone, e-mail and tax number."))
 	httpapi.Create(r, "/warehouse/suppliers", "createSupplier", "Create a supplier", s.Create,
 		httpapi.Doc("Only the name is required; products name a supplier as `defaultSupplierId`. "+
 			"Fails with `SUPPLIER_EXTERNAL_ID_TAKEN` if another supplier of the source has the external id."))

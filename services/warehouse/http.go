@@ -16,8 +16,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 
 func (s *Service) registerWarehouses(r *httpapi.Routes) {
 	httpapi.List(r, "/warehouse/warehouses", "listWarehouses", "List warehouses", s.List,
-		httpapi.Doc("Newest first; the one with `isDefault` serves orders and sales that name no warehouse. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first; the one with `isDefault` serves orders and sales that name no warehouse."))
 	httpapi.Create(r, "/warehouse/warehouses", "createWarehouse", "Create a warehouse", s.Create,
 		httpapi.Doc("A branch has at most one warehouse; without `branchId`, the first open branch that has none gets it. "+
 			"Fails with `BRANCH_WAREHOUSE_EXISTS`, `BRANCH_NOT_AVAILABLE` if no open branch is without one, or `BRANCH_NOT_FOUND`."))
@@ -37,8 +36,7 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	s.registerWarehouses(r)
 	httpapi.List(r, "/warehouse/stocks", "listStocks", "List stock", s.Stocks,
-		httpapi.Doc("One record per warehouse and product or variant that has ever moved; with `groupBy=product`, sums over all warehouses, to which `level` and `sort` then apply. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("One record per warehouse and product or variant that has ever moved; with `groupBy=product`, sums over all warehouses, to which `level` and `sort` then apply."))
 	// An adjustment depends on the one row that it locks. At SERIALIZABLE, documents that move the same row would abort it.
 	adjust := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.Create(adjust, "/warehouse/stocks/adjust", "adjustStock", "Set the quantity of a product in a warehouse", s.SetStock, httpapi.NoURL,
@@ -48,6 +46,5 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; `sku` or `barcode` names a product or variant in place of `productId`, and the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `STOCK_CHANGED` or `PRODUCT_NOT_FOUND`."))
 	httpapi.List(r, "/warehouse/movements", "listStockMovements", "List stock movements", s.Movements,
-		httpapi.Doc("Newest first; a movement never changes, and the `qtyAfter` of one is the `qtyBefore` of the next of the same stock. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first; a movement never changes, and the `qtyAfter` of one is the `qtyBefore` of the next of the same stock."))
 }

@@ -19,8 +19,7 @@ func (s *Service) Register(api *httpapi.API) {
 	// transaction a change of a busy subscription would be run again and again.
 	r := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.List(r, "/webhooks/subscriptions", "listWebhookSubscriptions", "List subscriptions", s.Subscriptions,
-		httpapi.Doc("Newest first, with the state of each receiver; secrets are not in it. "+
-			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+		httpapi.Doc("Newest first, with the state of each receiver; secrets are not in it."))
 	httpapi.Create(r, "/webhooks/subscriptions", "createWebhookSubscription", "Create a subscription", s.CreateSubscription, showsSecret,
 		httpapi.Doc("Events that occur from now on are sent, signed, to `url`; the secret is shown only here and in a repeat with the same idempotency key. "+
 			"Fails with `WEBHOOK_LIMIT_REACHED` above 20 subscriptions, `WEBHOOK_SUBSCRIPTION_EXISTS` for the same url and events, and `AUTH_API_SCOPE_INSUFFICIENT` for events that the token may not read."))
@@ -70,8 +69,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Gives up an open delivery to an ordered subscription, so that the later ones of its record are sent. "+
 			"Fails with `WEBHOOK_DELIVERY_NOT_FOUND`, `WEBHOOK_NOT_ORDERED`, or `WEBHOOK_DELIVERY_OVER` if nothing waits for it."))
 	httpapi.Read(r, "/webhooks/event-types", "listWebhookEventTypes", "List event types", s.EventTypes,
-		httpapi.Doc("An array of all names that `events` of a subscription can have, with the scope and component that each needs. "+
-			"It has no errors of its own."))
+		httpapi.Doc("An array of all names that `events` of a subscription can have, with the scope and component that each needs."))
 
 	read := logGroup.Op(http.MethodGet, "/events", "listEvents", "List the events of the log", http.StatusOK)
 	httpapi.Doc("In the order in which they were published, kept for 30 days; keep `nextCursor`, which is always there, and poll with it. " +
