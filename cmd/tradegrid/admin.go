@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/company"
 )
 
@@ -27,6 +28,7 @@ type AdminCmd struct {
 	DatabaseSource
 	JSON bool   `name:"json" help:"Write JSON instead of a table."`
 	Cell string `help:"Cell of new companies: two letters or digits." default:"c1"`
+	webhook.Policy
 
 	Company struct {
 		Create    companyCreateCmd    `cmd:"" help:"Create a company with its default branch."`
@@ -97,7 +99,7 @@ func (c *AdminCmd) do(ctx context.Context, out io.Writer, log *slog.Logger, run 
 		return err
 	}
 	defer d.Close()
-	all := newDomains(d, domainConfig{Log: log, Cell: c.Cell})
+	all := newDomains(d, domainConfig{Policy: c.Policy, Log: log, Cell: c.Cell})
 	return flagFault(run(admin{all.company, all, out, c.JSON}))
 }
 

@@ -32,7 +32,7 @@ func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
 	require.NoError(t, json.Unmarshal(raw, &file))
 	require.Len(t, file.Companies, 2)
 
-	all := newDomains(dbtest.Open(t), domainConfig{})
+	all := newDomains(dbtest.Open(t), domainConfig{Policy: defaultPolicy()})
 	address := netip.MustParseAddr("192.0.2.1")
 	for _, co := range file.Companies {
 		free, err := all.company.Authenticate(t.Context(), co.Token, address, true)

@@ -36,7 +36,7 @@ func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all
 		return err
 	}
 	defer d.Close()
-	a := admin{all: newDomains(d, domainConfig{Keys: keys, Log: log}), out: out, asJSON: all.JSON}
+	a := admin{all: newDomains(d, domainConfig{Policy: all.Policy, Keys: keys, Log: log}), out: out, asJSON: all.JSON}
 	err = d.RunTx(ctx, "webhooks.rekey", func(_ context.Context, tx *db.Tx) error {
 		return a.record(tx, "rekeyWebhookSecrets", c, tenant.ID{}, nil)
 	})

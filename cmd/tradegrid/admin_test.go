@@ -79,7 +79,7 @@ func TestAdminFromCompanyToToken(t *testing.T) {
 	require.Nil(t, issued.ExpiresAt)
 	short := adminJSON[company.Issued](t, "token", "issue", of, "--name=short", "--scopes=*:read", "--lifetime=10s")
 	require.Equal(t, 10*time.Second, short.ExpiresAt.Std().Sub(short.CreatedAt.Std()))
-	s := newDomains(dbtest.Open(t), domainConfig{}).company
+	s := newDomains(dbtest.Open(t), domainConfig{Policy: defaultPolicy()}).company
 	p, err := s.Authenticate(t.Context(), issued.Text, netip.MustParseAddr("192.0.2.1"), true)
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, p.Rate.RefillPerSecond, 1e-9)
@@ -161,7 +161,7 @@ func TestAdminIsAudited(t *testing.T) {
 	require.Error(t, err)
 	adminJSON[company.Company](t, "company", "show", of)
 
-	s := newDomains(dbtest.Open(t), domainConfig{}).console
+	s := newDomains(dbtest.Open(t), domainConfig{Policy: defaultPolicy()}).console
 	page, err := s.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, console.Filter{CompanyID: &c.ID, Params: list.Params{Page: 1, PageSize: 50}})
 	require.NoError(t, err)
 	type line struct{ operation, entity, body string }

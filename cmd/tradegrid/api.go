@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/files"
 	"github.com/tradegrid/tradegrid/services/requests"
 )
@@ -40,6 +41,7 @@ type APICmd struct {
 	UploadBytes   int64         `name:"max-upload-bytes" help:"Maximum bytes of the uploads that this process receives at once. One company may hold a quarter." default:"67108864"`
 	JobWorkers    int           `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
+	webhook.Policy
 	FileFlags
 	ShedFlags
 	SecretKeysFlags
@@ -136,7 +138,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 		Beyond: "Above the quota, uploads are answered 409 FILE_QUOTA_EXCEEDED, until files have been deleted. Files that no record refers to are deleted after 24 hours.",
 	})
 	all := newDomains(r.db, domainConfig{
-		AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Files: store, FileQuota: stored, Log: log,
+		Policy: c.Policy, AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Files: store, FileQuota: stored, Log: log,
 	})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	answers := quota.New(quota.Config{

@@ -19,11 +19,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/requests"
 )
@@ -43,7 +45,7 @@ type node struct {
 const inProcess = "0.0.0.0/32"
 
 func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
-	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: testOperators()})
+	all := newDomains(d, domainConfig{Policy: defaultPolicy(), AllowInsecure: true, Keys: testKeys(), Operators: testOperators()})
 	n := &node{domains: all, limiter: limiter}
 	cfg := httpapi.Config{Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}}
 	n.admin = all.newAdminAPI(cfg)
@@ -52,6 +54,9 @@ func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
 	n.api = all.newAPI(cfg)
 	return n
 }
+
+// defaultPolicy is that of roles without settings.
+func defaultPolicy() webhook.Policy { return config.Defaults[webhook.Policy]() }
 
 // logRequests writes what the node has answered so far to the request log.
 func (n *node) logRequests(t *testing.T) {

@@ -97,11 +97,11 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 	}{
 		{
 			append([]string{"dispatcher", "--retry-delays=2s,1s", "--in-flight=0", "--max-attempts=-1", "--roles=router,cook", "--kafka-sasl=magic", "--egress-proxy=proxy:3128"}, backends...),
-			[]string{"--retry-delays: must be 7 delays", "--in-flight: must be above 0", "--max-attempts: must be above 0", "--egress-proxy: must be http:// or https://", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
+			[]string{"--retry-delays: must be 7 delays", "--in-flight: must be above 0", "--max-attempts -1: must be above 0", "--egress-proxy: must be http:// or https://", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
 		},
 		{
 			append([]string{"relay", "--relay-batch-size=2000", "--relay-parallel=1000", "--event-retention=1s", "--otlp-endpoint=collector:4318"}, backends...),
-			[]string{"--relay-batch-size 2000 must be", "--relay-parallel 1000 must be", "--event-retention 1s must be", "--otlp-endpoint"},
+			[]string{"--relay-batch-size 2000 must be", "--relay-parallel 1000 must be", "--event-retention 1s: must be at least 1h", "--otlp-endpoint"},
 		},
 		{
 			append([]string{"relay", "--relay-batch-size=0", "--relay-renew=0s"}, backends...),

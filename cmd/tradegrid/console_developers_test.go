@@ -286,7 +286,7 @@ func TestExplorer(t *testing.T) {
 	require.Contains(t, developer.ask(http.MethodPost, at+"/token/use", url.Values{"token": {"a\r\nb"}}).body, "This is not a token")
 	require.Equal(t, 303, developer.ask(http.MethodPost, at+"/token/use", url.Values{"token": {own.Text}}).status)
 	require.Contains(t, developer.ask(http.MethodPost, at+"/send", url.Values{"operation": {"listClients"}}).body, "200 OK")
-	elsewhere := newDomains(w.db, domainConfig{Keys: testKeys()}) // as another process
+	elsewhere := newDomains(w.db, domainConfig{Policy: defaultPolicy(), Keys: testKeys()}) // as another process
 	_, err = changeWith(t.Context(), w.db, "test", w.own.id, elsewhere.company.RevokeToken, own.ID)
 	require.NoError(t, err)
 	require.Contains(t, developer.ask(http.MethodPost, at+"/send", url.Values{"operation": {"listClients"}}).body, "401 Unauthorized")

@@ -60,7 +60,7 @@ func newPagesOn(t *testing.T, d *db.DB, edit ...func(*domainConfig)) *pages {
 	p := &pages{t: t, read: newOperatorToken(), write: newOperatorToken()}
 	operators, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleRead, p.read) + "\n" + secret.OperatorLine("bob", secret.RoleWrite, p.write))
 	require.NoError(t, err)
-	cfg := domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: operators, ConsoleURL: "https://console.example.com"}
+	cfg := domainConfig{Policy: defaultPolicy(), AllowInsecure: true, Keys: testKeys(), Operators: operators, ConsoleURL: "https://console.example.com"}
 	for _, e := range edit {
 		e(&cfg)
 	}

@@ -48,7 +48,7 @@ type walk struct {
 
 func newWalk(t *testing.T, d *db.DB) *walk {
 	t.Helper()
-	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: testOperators()})
+	all := newDomains(d, domainConfig{Policy: defaultPolicy(), AllowInsecure: true, Keys: testKeys(), Operators: testOperators()})
 	w := &walk{promises: readPromises(t, descriptionFile), t: t, all: all, seen: map[string][]int{}}
 	w.served = requests.NewLog(requests.LogConfig{DB: d, Log: slog.New(slog.DiscardHandler)})
 	w.api = all.newAPI(httpapi.Config{Requests: w.served, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
@@ -192,7 +192,7 @@ func (w *walk) relay(d *db.DB, n int) {
 	client, err := outbox.NewClient(kafka.Config{Brokers: dbtest.Broker(w.t)})
 	require.NoError(w.t, err)
 	defer client.Close()
-	r, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: "contract"})
+	r, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: "contract", EventRetention: defaultPolicy().EventRetention})
 	require.NoError(w.t, err)
 	ctx, stop := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)

@@ -92,7 +92,7 @@ func TestMigrationGivesCompaniesADefaultWarehouse(t *testing.T) {
 		},
 	}
 	d := dbtest.OpenNew(t)
-	all := newDomains(d, domainConfig{})
+	all := newDomains(d, domainConfig{Policy: defaultPolicy()})
 	made := map[string]tenant.ID{}
 	for name, row := range rows {
 		c, err := all.createCompany(t.Context(), company.NewCompany{Name: name})

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
+	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/embedded"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
@@ -30,6 +31,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/services/receiver"
 	"github.com/tradegrid/tradegrid/services/requests"
@@ -163,7 +165,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	if err != nil {
 		return err
 	}
-	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: ls.consoleURL(), Log: log})
+	all := newDomains(d, domainConfig{Policy: config.Defaults[webhook.Policy](), AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: ls.consoleURL(), Log: log})
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return err
@@ -264,7 +266,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		return err
 	}
 	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
-		Node: nodeName(), CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
+		Node: nodeName(), EventRetention: all.policy.EventRetention, CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
 		TickMax: 2 * time.Second, // all writers are in this process, so no nudge is lost
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // at returns services whose clock is now.
 func (all *domains) at(now func() time.Time) *domains {
-	return newDomains(all.db.WithClock(now), domainConfig{AllowInsecure: true, Keys: all.keys})
+	return newDomains(all.db.WithClock(now), domainConfig{Policy: all.policy, AllowInsecure: true, Keys: all.keys})
 }
 
 // demoServices are the services that fill the demo company.

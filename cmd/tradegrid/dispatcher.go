@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/delay"
 	"github.com/tradegrid/tradegrid/services/dispatch/match"
 	"github.com/tradegrid/tradegrid/services/dispatch/reconcile"
@@ -33,9 +34,7 @@ type DispatcherCmd struct {
 	Roles            []string        `help:"Parts of the dispatcher that this process runs: router, sender, delay, sweeper." enum:"router,sender,delay,sweeper" default:"router,sender,delay,sweeper"`
 	StaticMembership bool            `help:"Keep the membership in consumer groups across a restart, under the host name. For StatefulSets."`
 	MemberName       string          `help:"With --static-membership: name of this member, unique among running processes; default: the host name."`
-	DeliveryTTL      time.Duration   `name:"delivery-ttl" help:"Lifetime of a delivery." default:"22h"`
-	MaxAttempts      int             `help:"Maximum number of attempts per delivery." default:"7"`
-	RetryDelays      []time.Duration `help:"Delays of the 7 delay topics, ascending. Delay n follows failed attempt n; the last is the longest delay that a Retry-After can ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s"`
+	RetryDelays      []time.Duration `help:"Delays of the 7 delay topics, ascending. Delay n follows failed attempt n; the last is the longest delay that a Retry-After can ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s" same:"platform"`
 	AttemptTimeout   time.Duration   `help:"Timeout of one request to a receiver, from connecting to the end of the response." default:"10s"`
 	ReceiverInFlight int             `help:"Maximum number of concurrent requests to one receiver." default:"4" reload:"true"`
 	HostInFlight     int             `help:"Maximum number of concurrent requests to one host. One company gets at most three quarters of them, receivers that take longer than 1 s less than half." default:"16" reload:"true"`
@@ -45,13 +44,14 @@ type DispatcherCmd struct {
 	BreakerOpen      time.Duration   `help:"How long the circuit breaker stays open at first; doubles each time it opens again." default:"30s"`
 	BreakerMaxOpen   time.Duration   `help:"Longest time that the circuit breaker stays open." default:"10m"`
 	SweepEvery       time.Duration   `help:"Interval between sweeps for stuck deliveries." default:"5s"`
-	SweepGrace       time.Duration   `help:"Inject a delivery again when its Kafka message is overdue by this much and does not wait unread." default:"10m"`
+	SweepGrace       time.Duration   `help:"Inject a delivery again when its Kafka message is overdue by this much and does not wait unread." default:"10m" same:"platform"`
 	DisableAfter     time.Duration   `help:"Disable a subscription after this time without a success, if --disable-failed is reached too; 0 = never." default:"120h"`
 	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
 	LogSuccess       int             `help:"Log one of this many successful attempts; 1 = all, which is also what log level debug does. Failed attempts are always logged." default:"100"`
 	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only."`
 	EgressProxy      string          `help:"Proxy for all requests to receivers, http://host:port or https://host:port. It is asked (CONNECT) for addresses that were resolved and checked before."`
 	PropagateTrace   bool            `help:"Send traceparent to receivers. Discloses internal ids."`
+	webhook.Policy
 	SecretKeysFlags
 	BackendFlags
 }
@@ -60,9 +60,7 @@ type DispatcherCmd struct {
 type dispatcherOptions struct {
 	Roles          []string // all when empty
 	InstanceID     string
-	TTL            time.Duration
 	Lines          []topics.Line
-	MaxAttempts    int
 	Timeout        time.Duration
 	Lanes          sender.LaneConfig
 	Breaker        sender.BreakerConfig
@@ -88,7 +86,7 @@ func (c *DispatcherCmd) Check() error {
 		errs = append(errs, errors.New("--retry-delays: delays must be above 0 and ascending"))
 	}
 	for flag, v := range map[string]int64{
-		"--delivery-ttl": int64(c.DeliveryTTL), "--max-attempts": int64(c.MaxAttempts), "--attempt-timeout": int64(c.AttemptTimeout),
+		"--attempt-timeout":    int64(c.AttemptTimeout),
 		"--receiver-in-flight": int64(c.ReceiverInFlight), "--host-in-flight": int64(c.HostInFlight), "--company-in-flight": int64(c.CompanyInFlight),
 		"--in-flight": int64(c.InFlight), "--breaker-failures": int64(c.BreakerFailures), "--breaker-open": int64(c.BreakerOpen),
 		"--breaker-max-open": int64(c.BreakerMaxOpen), "--sweep-every": int64(c.SweepEvery), "--sweep-grace": int64(c.SweepGrace),
@@ -125,7 +123,7 @@ func (c *DispatcherCmd) lanes() sender.LaneConfig {
 
 func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 	o := dispatcherOptions{
-		Roles: c.Roles, TTL: c.DeliveryTTL, Lines: topics.Lines(), MaxAttempts: c.MaxAttempts, Timeout: c.AttemptTimeout,
+		Roles: c.Roles, Lines: topics.Lines(), Timeout: c.AttemptTimeout,
 		Lanes:      c.lanes(),
 		Breaker:    sender.BreakerConfig{Failures: c.BreakerFailures, Open: c.BreakerOpen, MaxOpen: c.BreakerMaxOpen},
 		SweepEvery: c.SweepEvery, SweepGrace: c.SweepGrace, DisableAfter: c.DisableAfter, DisableFailed: c.DisableFailed,
@@ -178,7 +176,7 @@ func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts
 	}
 	defer probe.Close()
 	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
-	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
+	all := newDomains(r.db, domainConfig{Policy: c.Policy, AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
 	opts.note = r.tel.Note
 	parts, err := dispatcherParts(r.db, r.broker, all, opts, log)
 	if err != nil {
@@ -197,7 +195,7 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 		make func() (func(context.Context) error, error)
 	}{
 		{"router", func() (func(context.Context) error, error) { return o.router(d, broker, all, log) }},
-		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, all.keys, log) }},
+		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, all, log) }},
 		{"delay", func() (func(context.Context) error, error) { return o.delay(broker, log) }},
 		{"sweeper", func() (func(context.Context) error, error) { return o.sweeper(d, broker, all, log) }},
 	} {
@@ -217,7 +215,7 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 const componentAge = 5 * time.Second
 
 func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
-	r, err := router.New(d, all.events, newComponents(all), router.Config{Kafka: broker, InstanceID: o.InstanceID, TTL: o.TTL, Log: log})
+	r, err := router.New(d, all.events, newComponents(all), router.Config{Kafka: broker, InstanceID: o.InstanceID, TTL: all.policy.DeliveryTTL, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -243,17 +241,17 @@ func (all *domains) componentsOf(ctx context.Context, ids []tenant.ID) (map[tena
 	return found, nil
 }
 
-func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Keys, log *slog.Logger) (func(context.Context) error, error) {
+func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return nil, err
 	}
 	receivers := sender.NewReceiverCache(d, 0)
-	receivers.UseKeys(keys, log)
+	receivers.UseKeys(all.keys, log)
 	s := sender.New(sender.Config{
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
 		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
-		Retry:          sender.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines, LastChance: cmp.Or(o.SweepGrace, 10*time.Minute) + 20*time.Minute},
+		Retry:          sender.RetryConfig{MaxAttempts: all.policy.MaxAttempts, Lines: o.Lines, LastChance: cmp.Or(o.SweepGrace, 10*time.Minute) + 20*time.Minute},
 		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout, Proxy: o.EgressProxy},
 		PropagateTrace: o.PropagateTrace, LogSuccess: o.LogSuccess, Log: log,
 	}, d, client, receivers)
@@ -277,7 +275,7 @@ func (o dispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(co
 
 func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
 	s, err := sweeper.New(d, sweeper.Config{
-		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, MaxAttempts: o.MaxAttempts, Lines: o.Lines,
+		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, Policy: all.policy, Lines: o.Lines,
 		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.webhooks,
 		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.events, Components: newComponents(all), Log: log}, Log: log,
 	})

@@ -27,6 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/schemas"
 	"github.com/tradegrid/tradegrid/services/accounts"
 	"github.com/tradegrid/tradegrid/services/calendar"
@@ -56,6 +57,7 @@ import (
 // domains are the services of one process, each handed what it needs of the others. A service that nothing else needs has no field.
 type domains struct {
 	db         *db.DB
+	policy     webhook.Policy
 	lists      *list.Node
 	company    *company.Service
 	files      *files.Service
@@ -86,6 +88,7 @@ type domains struct {
 }
 
 type domainConfig struct {
+	Policy        webhook.Policy // of deliveries and of the event log; required with a database
 	AllowInsecure bool
 	PublicURL     string             // scheme and host that clients reach the API at; "" makes links relative
 	Cell          string             // of new tokens; "" = that of package company
@@ -101,7 +104,7 @@ type domainConfig struct {
 // newDomains makes the services. Without a database they can only be described. A domain follows those that it needs and those
 // that its samples refer to.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d, lists: newLists(d), events: event.NewRegistry(), access: access.NewRegistry(nil, nil), keys: cfg.Keys, operators: cfg.Operators}
+	all := &domains{db: d, policy: cfg.Policy, lists: newLists(d), events: event.NewRegistry(), access: access.NewRegistry(nil, nil), keys: cfg.Keys, operators: cfg.Operators}
 	numbers := numbering.New(numbering.Config{DB: d})
 	all.company = add(all, company.Domain(), company.New(company.Config{
 		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell,
@@ -151,7 +154,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	add(all, reports.Domain(), reports.New(reports.Config{DB: d, Lists: all.lists, Log: cfg.Log}), withAPI)
 	// These work on what all of the above declare, and stay last.
 	all.webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
-		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
+		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Policy: cfg.Policy, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
 	}), withAPI, withJobs)
 	all.jobs = add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}), withAPI, withJobs)
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}), withAPI, withJobs)

@@ -150,9 +150,9 @@ func (f MailFlags) smtp() (*notice.SMTP, error) {
 
 // FileFlags say where the contents of files are.
 type FileFlags struct {
-	FileStore       string `help:"Where the contents of files are: database, or s3 for a bucket of an S3-compatible service. Contents are not moved from one to the other." enum:"database,s3" default:"database"`
+	FileStore       string `help:"Where the contents of files are: database, or s3 for a bucket of an S3-compatible service. Contents are not moved from one to the other." enum:"database,s3" default:"database" same:"platform"`
 	S3Endpoint      string `name:"s3-endpoint" env:"TRADEGRID_S3_ENDPOINT" help:"Service with the bucket, such as https://s3.eu-central-1.amazonaws.com. Required with --file-store=s3, as are the bucket, and both files or --s3-role." placeholder:"URL"`
-	S3Bucket        string `name:"s3-bucket" env:"TRADEGRID_S3_BUCKET" help:"Bucket, which must exist and be private." placeholder:"NAME"`
+	S3Bucket        string `name:"s3-bucket" env:"TRADEGRID_S3_BUCKET" help:"Bucket, which must exist and be private." placeholder:"NAME" same:"platform"`
 	S3Region        string `name:"s3-region" env:"TRADEGRID_S3_REGION" help:"Region of the bucket." default:"us-east-1"`
 	S3AccessKeyFile string `name:"s3-access-key-file" env:"TRADEGRID_S3_ACCESS_KEY_FILE" help:"File with the id of the access key; read again when it changes." type:"path" placeholder:"FILE"`
 	S3SecretKeyFile string `name:"s3-secret-key-file" env:"TRADEGRID_S3_SECRET_KEY_FILE" help:"File with the secret of the access key; read again when it changes." type:"path" placeholder:"FILE"`

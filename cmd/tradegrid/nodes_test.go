@@ -35,7 +35,7 @@ func startRelay(t *testing.T, d *db.DB, brokers []string) {
 	client, err := outbox.NewClient(kafka.Config{Brokers: brokers, ClientID: "relay"})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: uuid.NewString()})
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: uuid.NewString(), EventRetention: defaultPolicy().EventRetention})
 	require.NoError(t, err)
 	background(t, relay.Run)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -24,8 +25,8 @@ type RelayCmd struct {
 	RelayLookback       time.Duration `help:"How far behind the newest position scans start; must exceed the longest transaction." default:"120s"`
 	RelayFullSweep      time.Duration `help:"Interval between scans of whole buckets." default:"30s"`
 	RelayPublishTimeout time.Duration `help:"How long to wait for Kafka to acknowledge a batch before sending its rows again." default:"10s"`
-	EventRetention      time.Duration `help:"How long the event log keeps an event, for GET /events and redelivery." default:"720h"`
 	EventQuota          int64         `help:"Bytes of event bodies that the event log keeps per company. Above it, the company's oldest events are removed early, but none younger than 48h. 0 = no quota." default:"32212254720"`
+	webhook.Policy
 	MailFlags
 	BackendFlags
 }
@@ -45,7 +46,7 @@ func (c *RelayCmd) Check() error {
 		"--relay-lease-ttl": int64(c.RelayLeaseTTL), "--relay-lease-margin": int64(c.RelayLeaseMargin), "--relay-renew": int64(c.RelayRenew),
 		"--relay-tick-min": int64(c.RelayTickMin), "--relay-tick-max": int64(c.RelayTickMax), "--relay-batch-size": int64(c.RelayBatchSize),
 		"--relay-parallel": int64(c.RelayParallel), "--relay-lookback": int64(c.RelayLookback), "--relay-full-sweep": int64(c.RelayFullSweep),
-		"--relay-publish-timeout": int64(c.RelayPublishTimeout), "--event-retention": int64(c.EventRetention),
+		"--relay-publish-timeout": int64(c.RelayPublishTimeout),
 	} {
 		if v <= 0 {
 			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
@@ -68,7 +69,7 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) err
 		return err
 	}
 	return c.serve(ctx, "relay", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
-		all := newDomains(r.db, domainConfig{Log: log})
+		all := newDomains(r.db, domainConfig{Policy: c.Policy, Log: log})
 		cfg.Jobs = []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, c.MailFrom, log).Run}
 		return runRelay(ctx, log, r, cfg)
 	})

@@ -7,6 +7,7 @@
 //	reload:"true"   changes in the file take effect without a restart
 //	secret:"true"   the value is never printed
 //	secret:"url"    the password in the URL is never printed
+//	same:"platform" all processes that have the setting must have the same value of it
 //
 // A struct can validate its settings with a method Check() error, which joins errors that each begin with a flag.
 // The flag config names the file; the flag print-config prints the settings.
@@ -80,6 +81,7 @@ type Value struct {
 	Name   string // name of the flag, without dashes
 	Origin Origin
 	Reload bool // takes effect without a restart
+	Same   bool // must be the same in all processes that have it
 
 	texts  []string // as on the command line, not masked
 	list   bool
@@ -103,6 +105,24 @@ func Load(target any, args []string, opts Options) (*Loaded, error) {
 		return l.finish(ctx, err)
 	}
 	return &Loaded{}, &Fault{Program: opts.Name, Faults: l.unknown}
+}
+
+// Defaults returns settings that all have their defaults, for a process that takes none from outside.
+func Defaults[T any]() (settings T) {
+	if err := kong.ApplyDefaults(&settings); err != nil {
+		panic(err) // the type is invalid
+	}
+	return settings
+}
+
+// Shared returns the settings that must be the same in all processes that have them, each as name=value.
+func (l *Loaded) Shared() (settings []string) {
+	for _, v := range l.Values {
+		if v.Same {
+			settings = append(settings, v.Name+"="+masked(v.secret, strings.Join(v.texts, ",")))
+		}
+	}
+	return settings
 }
 
 // loader is the state of one call of Load.

@@ -21,9 +21,9 @@ type shop struct {
 	Level  string `enum:"low,high" default:"low" reload:"true"`
 
 	Open struct {
-		Doors int           `default:"2"`
+		Doors int           `default:"2" same:"platform"`
 		Wait  time.Duration `default:"5m" reload:"true"`
-		Names []string      `help:"Names."`
+		Names []string      `help:"Names." same:"platform"`
 		Late  bool
 		Small float64 `default:"0.5"`
 		Key   string  `secret:"true" reload:"true"`
@@ -189,4 +189,18 @@ func TestWatcher(t *testing.T) {
 		step("owner: me\nwait: 10s\nkey: k3y\n", "level=INFO msg=\"settings unchanged\" need_restart=[]\n")
 		require.Equal(t, []time.Duration{7 * time.Second, 9 * time.Second, 10 * time.Second}, seen)
 	})
+}
+
+// What all processes must have the same of is named as it is in force, and the defaults of a struct can be had without a command line.
+func TestSharedSettingsAndDefaults(t *testing.T) {
+	t.Parallel()
+	var s shop
+	loaded, err := load(t, &s, "open", "--owner=me", "--names=a,b", "--config", file(t, "doors: 5\n"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"doors=5", "names=a,b"}, loaded.Shared())
+	type shed struct {
+		Wait time.Duration `default:"5m"`
+		Name string
+	}
+	require.Equal(t, shed{Wait: 5 * time.Minute}, config.Defaults[shed]())
 }

@@ -93,6 +93,9 @@ func table(b *strings.Builder, flags []*kong.Flag, commands map[*kong.Flag][]str
 		if f.Tag.Get("reload") == "true" {
 			changes = "at once"
 		}
+		if f.Tag.Get("same") == "platform" {
+			changes += ", everywhere"
+		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |", f.Name, standard, changes, strings.ReplaceAll(f.Help, "|", `\|`))
 		if commands != nil {
 			fmt.Fprintf(b, " %s |", strings.Join(commands[f], ", "))

@@ -79,7 +79,7 @@ func duration(d time.Duration) string {
 
 func value(f *kong.Flag, origin Origin) Value {
 	return Value{
-		Name: f.Name, Origin: origin, Reload: f.Tag.Get("reload") == "true",
+		Name: f.Name, Origin: origin, Reload: f.Tag.Get("reload") == "true", Same: f.Tag.Get("same") == "platform",
 		texts: texts(f.Target), list: f.IsSlice(), text: f.Target.Kind() == reflect.String, secret: f.Tag.Get("secret"),
 	}
 }

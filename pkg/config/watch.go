@@ -62,6 +62,13 @@ func (w *Watcher[T]) OnChange(do func(*T)) {
 	w.follow = append(w.follow, do)
 }
 
+// Shared returns what [Loaded.Shared] does of the settings in force.
+func (w *Watcher[T]) Shared() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now.Shared()
+}
+
 // Run reloads on request and when the content of the file changes, until ctx is done. A change takes effect when two reads
 // return the same content, because the first may have read a partially written file.
 func (w *Watcher[T]) Run(ctx context.Context, ask <-chan os.Signal) error {

@@ -89,11 +89,11 @@ func TestConfigNamesTheFlags(t *testing.T) {
 		"--relay-parallel":     {Parallel: 1000},
 		"--relay-lookback":     {Lookback: -1},
 		"--relay-full-sweep":   {FullSweep: -1},
-		"--event-retention":    {EventRetention: time.Second},
+		"--event-retention":    {},
 	} {
 		require.ErrorContains(t, cfg.Validate(), flag)
 	}
-	require.NoError(t, RelayConfig{}.Validate())
+	require.NoError(t, RelayConfig{EventRetention: 30 * day}.Validate())
 }
 
 func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {

@@ -136,7 +136,7 @@ func TestBatchTakesFewBucketsWithABacklog(t *testing.T) {
 // Polling gets fast only if rows come without nudges.
 func TestPollingIsTheNetBelowNudges(t *testing.T) {
 	t.Parallel()
-	r, err := NewRelay(nil, nil, RelayConfig{})
+	r, err := NewRelay(nil, nil, RelayConfig{EventRetention: 30 * day})
 	require.NoError(t, err)
 	now := time.Now()
 	p := r.parts[7]

@@ -35,7 +35,7 @@ type RelayConfig struct {
 	FullSweep      time.Duration      // interval between scans of whole buckets [30s]
 	PublishTimeout time.Duration      // how long to wait for Kafka to acknowledge a batch [10s]
 	DrainTimeout   time.Duration      // how long to wait for batches in flight when the relay stops [15s]
-	EventRetention time.Duration      // how long the event log keeps an event [30 days]
+	EventRetention time.Duration      // how long the event log keeps an event; required
 	EventQuota     int64              // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
 	Cleanup        time.Duration      // interval between deletions of expired rows, PostgreSQL only [1m]
 	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
@@ -66,7 +66,6 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	c.FullSweep = cmp.Or(c.FullSweep, 30*time.Second)
 	c.PublishTimeout = cmp.Or(c.PublishTimeout, 10*time.Second)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 15*time.Second)
-	c.EventRetention = cmp.Or(c.EventRetention, 30*day)
 	c.Cleanup = cmp.Or(c.Cleanup, time.Minute)
 	c.Stats = cmp.Or(c.Stats, 10*time.Second)
 	c.Placement = cmp.Or(c.Placement, 10*time.Second)
@@ -96,7 +95,7 @@ func (c RelayConfig) Validate() error {
 	check(d.Lookback > 0, "--relay-lookback %s must be above 0", d.Lookback)
 	check(d.FullSweep > 0, "--relay-full-sweep %s must be above 0", d.FullSweep)
 	check(d.EventQuota >= 0, "--event-quota %d must not be below 0; 0 = no quota", d.EventQuota)
-	check(d.EventRetention >= time.Hour, "--event-retention %s must be at least 1h", d.EventRetention)
+	check(d.EventRetention > 0, "--event-retention %s must be above 0", d.EventRetention)
 	return errors.Join(errs...)
 }
 

@@ -46,7 +46,7 @@ func TestSettlementsPauseOnlyWithoutTraffic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := NewRelay(nil, nil, RelayConfig{})
+			r, err := NewRelay(nil, nil, RelayConfig{EventRetention: 30 * day})
 			require.NoError(t, err)
 			r.running = 1
 			v := &view{p: r.parts[7], limit: 2, rows: make([]row, 1)}

@@ -36,11 +36,11 @@ func roles(t *testing.T, k *dispatchtest.Kit) (stop func()) {
 	for i := range lines {
 		lines[i].Delay = 10 * time.Millisecond
 	}
-	events, err := router.New(k.DB, dispatchtest.Registry(), dispatchtest.Components{}, router.Config{Kafka: k.Kafka, Backoff: time.Millisecond})
+	events, err := router.New(k.DB, dispatchtest.Registry(), dispatchtest.Components{}, router.Config{Kafka: k.Kafka, TTL: dispatchtest.Policy().DeliveryTTL, Backoff: time.Millisecond})
 	require.NoError(t, err)
 	attempts := sender.New(sender.Config{
 		Client:  k.Kafka,
-		Retry:   sender.RetryConfig{Lines: lines, Jitter: -1, MaxWait: time.Hour},
+		Retry:   sender.RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Lines: lines, Jitter: -1, MaxWait: time.Hour},
 		Results: sender.ResultsConfig{Linger: 5 * time.Millisecond},
 		Egress:  egress.Config{AllowInsecure: true, AllowPrivate: true, Timeout: 2 * time.Second},
 		Breaker: sender.BreakerConfig{Failures: 1000},
@@ -48,7 +48,7 @@ func roles(t *testing.T, k *dispatchtest.Kit) (stop func()) {
 	delayed, err := delay.New(delay.Config{Kafka: k.Kafka, Lines: lines})
 	require.NoError(t, err)
 	open, err := sweeper.New(k.DB, sweeper.Config{
-		Kafka: k.Kafka, Owner: uuid.NewString(), Every: 100 * time.Millisecond, ParkGrace: 50 * time.Millisecond, Grace: 3 * time.Second, Lease: time.Second, Lines: lines, DisableNever: true,
+		Policy: dispatchtest.Policy(), Kafka: k.Kafka, Owner: uuid.NewString(), Every: 100 * time.Millisecond, ParkGrace: 50 * time.Millisecond, Grace: 3 * time.Second, Lease: time.Second, Lines: lines, DisableNever: true,
 	})
 	require.NoError(t, err)
 	stops := []func(){k.Run(events.Run), k.Run(attempts.Run), k.Run(delayed.Run), k.Run(open.Run)}

@@ -15,7 +15,7 @@ import (
 )
 
 func (r *kit) service() (*webhooks.Service, access.Caller) {
-	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(r.t)})
+	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(r.t)})
 	return s, access.Caller{Principal: &access.Principal{Company: r.company(), Scopes: access.Scopes{"*:read"}, Components: r.Principal.Components}}
 }
 

@@ -206,7 +206,7 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 	frozen, err := body(ctx, tx, by.Company, old)
 	if errors.Is(err, outbox.ErrNotLogged) {
 		missing := apierr.NotFound("EVENT", old.EventID.String())
-		missing.Message = fmt.Sprintf("the event log has no event %s: it keeps events for %d days", old.EventID, s.cfg.EventRetention/(24*time.Hour))
+		missing.Message = fmt.Sprintf("the event log has no event %s: it keeps events for %s", old.EventID, span(s.cfg.Policy.EventRetention))
 		return DeliveryRecord{}, missing
 	}
 	if err != nil {
@@ -224,10 +224,10 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 }
 
 func (s *Service) newDelivery(subscription, eventID uuid.UUID, name string, redelivery int, now time.Time) DeliveryRecord {
-	at, expires, waits := jsontype.At(now), jsontype.At(now.Add(s.cfg.DeliveryTTL)), webhook.WaitsForSender
+	at, expires, waits := jsontype.At(now), jsontype.At(now.Add(s.cfg.Policy.DeliveryTTL)), webhook.WaitsForSender
 	return DeliveryRecord{
 		ID: webhook.DeliveryID(eventID, subscription, redelivery), SubscriptionID: subscription, EventID: eventID, Event: name,
-		Status: webhook.StatePending.String(), MaxAttempts: s.cfg.MaxAttempts, NextAttemptAt: &at, WaitingFor: &waits, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
+		Status: webhook.StatePending.String(), MaxAttempts: s.cfg.Policy.MaxAttempts, NextAttemptAt: &at, WaitingFor: &waits, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
 	}
 }
 

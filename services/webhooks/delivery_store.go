@@ -27,7 +27,7 @@ func (s *Service) scanDelivery(row pgx.CollectableRow) (d DeliveryRecord, err er
 	if err != nil {
 		return d, err
 	}
-	d.Status, d.MaxAttempts = state.String(), s.cfg.MaxAttempts
+	d.Status, d.MaxAttempts = state.String(), s.cfg.Policy.MaxAttempts
 	if answer != nil {
 		text := strings.ToValidUTF8(string(answer), "\uFFFD")
 		d.ResponseBody = &text

@@ -16,7 +16,7 @@ import (
 
 func TestTestMessage(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *webhooks.Config) { c.DeliveryTTL = time.Hour })
+	r := setup(t, func(c *webhooks.Config) { c.Policy.DeliveryTTL = time.Hour })
 	id := r.subscribe()
 	path := subscriptions + "/" + id + "/test"
 	first := r.Do(t, "POST", path, nil).OK(202)["deliveryId"].(string)

@@ -14,7 +14,7 @@ import (
 func TestDisable(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry()})
+	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy()})
 	since := time.Now().Add(-24 * time.Hour)
 	made := func(column string, at time.Time) uuid.UUID {
 		id := uuid.MustParse(r.Do(t, "POST", subscriptions, map[string]any{"url": hook + "/" + uuid.NewString(), "events": []string{"*"}}).OK(201)["id"].(string))

@@ -18,7 +18,7 @@ import (
 func TestLatestEvents(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)})
+	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)})
 	record, now := uuid.New(), time.Now().UTC().Add(-time.Hour)
 	var all, ofRecord []uuid.UUID
 	for i := range 25 {

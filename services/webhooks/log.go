@@ -68,8 +68,8 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 	if !in.From.IsZero() && !in.To.IsZero() && in.From.After(in.To) {
 		return nil, apierr.InvalidField("dateFrom", apierr.Conflict, "must not be after dateTo")
 	}
-	if cursor.Expired(now, s.cfg.EventRetention) {
-		return nil, cursorExpired("age", fmt.Sprintf("events behind the cursor are no longer in the log, which keeps them for %d days", s.cfg.EventRetention/(24*time.Hour)))
+	if cursor.Expired(now, s.cfg.Policy.EventRetention) {
+		return nil, cursorExpired("age", fmt.Sprintf("events behind the cursor are no longer in the log, which keeps them for %s", span(s.cfg.Policy.EventRetention)))
 	}
 	var entries []outbox.LogEntry
 	var more bool
@@ -95,6 +95,14 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 		}
 	}
 	return writePage(entries, cursorText(by.Company, cursor.Next(entries, more, now)), more), nil
+}
+
+// span is a duration in a sentence: 30 days, 36h0m0s.
+func span(d time.Duration) string {
+	if day := 24 * time.Hour; d%day == 0 {
+		return fmt.Sprintf("%d days", d/day)
+	}
+	return d.String()
 }
 
 // missed refuses a cursor whose reader may have missed events, or would miss some.

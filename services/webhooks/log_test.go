@@ -180,7 +180,7 @@ func (r *kit) reach(company tenant.ID, n int64) {
 
 func TestExpiredCursor(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(c *webhooks.Config) { c.EventRetention = 10 * 24 * time.Hour })
+	r := setup(t, func(c *webhooks.Config) { c.Policy.EventRetention = 10 * 24 * time.Hour })
 	r.reach(r.company(), 5)
 	text := func(age time.Duration) string {
 		return base64.RawURLEncoding.EncodeToString([]byte(outbox.Cursor{After: 5, Seen: time.Now().Add(-age)}.String()))

@@ -51,7 +51,7 @@ func TestOwnersLearnOfADisabledSubscription(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.own()
-	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry()})
+	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy()})
 	made := r.Do(t, "POST", subscriptions, map[string]any{"url": hook + "/private?key=hidden", "events": []string{"*"}, "name": "Mirror"}).OK(201)
 	sub, secret := made["id"].(string), made["secret"].(string)
 	since := time.Now().Add(-5 * 24 * time.Hour).UTC().Truncate(time.Microsecond)
@@ -98,7 +98,7 @@ func TestOwnersLearnOfAnOutage(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	d := dbtest.OpenNew(t).WithClock(func() time.Time { return now })
-	s := webhooks.New(webhooks.Config{DB: d, Registry: registry(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)})
+	s := webhooks.New(webhooks.Config{DB: d, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)})
 	server := apitest.New(t, d, s.Register)
 	r := &kit{Client: server.Company(), t: t, db: d, server: server}
 	r.own()

@@ -15,7 +15,7 @@ import (
 func TestRedeliverFailedSendsEachFailureOnce(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Deliveries: store.Deliveries{}})
+	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}})
 	subscription := r.subscribe()
 	sub := uuid.MustParse(subscription)
 	now := time.Now().UTC().Truncate(time.Microsecond)

@@ -109,7 +109,7 @@ func (v *vault) readable(keys *secret.Keys, except ...uuid.UUID) {
 
 func (v *vault) rekey(ctx context.Context, keys *secret.Keys) (webhooks.Rekeyed, string, error) {
 	var log bytes.Buffer
-	s := webhooks.New(webhooks.Config{DB: v.db, Registry: registry(), Keys: keys})
+	s := webhooks.New(webhooks.Config{DB: v.db, Registry: registry(), Policy: policy(), Keys: keys})
 	got, err := s.Rekey(ctx, 3, slog.New(slog.NewTextHandler(&log, nil)))
 	return got, log.String(), err
 }

@@ -20,7 +20,7 @@ import (
 // work runs the jobs of all companies until the end of the test, a step at a time.
 func (r *kit) work() {
 	r.t.Helper()
-	apitest.Work(r.t, r.db, webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Deliveries: store.Deliveries{}}).Jobs())
+	apitest.Work(r.t, r.db, webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}}).Jobs())
 }
 
 // replay starts a replay of the last hour.
@@ -228,7 +228,7 @@ func TestReplayKeepsItsPace(t *testing.T) {
 	sub := r.Do(t, "POST", subscriptions, map[string]any{"url": hook, "events": []string{"order.*"}}).OK(201)["id"].(string)
 	fill(r, 60_000)
 	id := r.replay(r.Client, sub, `,"status":"all","rate":60`).OK(202)["id"].(string)
-	stop := apitest.Work(t, r.db, webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Deliveries: store.Deliveries{}}).Jobs())
+	stop := apitest.Work(t, r.db, webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}}).Jobs())
 	find := func() map[string]any {
 		f, err := job.Get(t.Context(), r.db, access.Caller{Principal: &access.Principal{Company: r.company(), Scopes: access.Scopes{"webhooks:read"}}}, uuid.MustParse(id))
 		require.NoError(t, err)

@@ -35,7 +35,7 @@ type platform struct {
 func newPlatform(t *testing.T, broker kafka.Config, like *platform) *platform {
 	t.Helper()
 	d := dbtest.OpenNew(t)
-	server := apitest.New(t, d, webhooks.New(webhooks.Config{DB: d, Registry: registry(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)}).Register)
+	server := apitest.New(t, d, webhooks.New(webhooks.Config{DB: d, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)}).Register)
 	p := &platform{&kit{t: t, db: d, server: server}, broker}
 	if like == nil {
 		p.Client = server.Company()
@@ -49,7 +49,7 @@ func newPlatform(t *testing.T, broker kafka.Config, like *platform) *platform {
 func (p *platform) relay() (stop func()) {
 	client, err := outbox.NewClient(p.broker)
 	require.NoError(p.t, err)
-	relay, err := outbox.NewRelay(p.db, client, outbox.RelayConfig{Node: "restore"})
+	relay, err := outbox.NewRelay(p.db, client, outbox.RelayConfig{Node: "restore", EventRetention: policy().EventRetention})
 	require.NoError(p.t, err)
 	ctx, cancel := context.WithCancel(p.t.Context())
 	done := make(chan error, 1)

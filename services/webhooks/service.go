@@ -3,7 +3,7 @@
 package webhooks
 
 import (
-	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,17 +14,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-// Config is what the service needs. Registry is required; without DB only the operations can be described. Zero values
-// of the rest take the defaults named beside them.
+// Config is what the service needs. Registry is required; without DB only the operations can be described.
 type Config struct {
-	DB             *db.DB
-	Registry       *event.Registry // every event of the platform, those of [Domain] among them
-	Deliveries     Deliveries      // required with DB
-	Keys           *secret.Keys    // seal the secrets of subscriptions; without them none can be made
-	AllowInsecure  bool            // http:// and private receivers; for development only
-	DeliveryTTL    time.Duration   // life of a delivery that is asked for here; 22 h
-	MaxAttempts    int             // shown with deliveries; 7
-	EventRetention time.Duration   // how long the event log keeps an event; 30 days
+	DB            *db.DB
+	Registry      *event.Registry // every event of the platform, those of [Domain] among them
+	Deliveries    Deliveries      // required with DB
+	Policy        webhook.Policy  // that of all processes; required with DB
+	Keys          *secret.Keys    // seal the secrets of subscriptions; without them none can be made
+	AllowInsecure bool            // http:// and private receivers; for development only
 }
 
 // Deliveries is the owner of the table of deliveries, which this package only reads.
@@ -47,8 +44,8 @@ func New(cfg Config) *Service {
 	if cfg.Registry == nil {
 		panic("webhooks: the registry of events is required")
 	}
-	cfg.DeliveryTTL = cmp.Or(cfg.DeliveryTTL, 22*time.Hour)
-	cfg.MaxAttempts = cmp.Or(cfg.MaxAttempts, 7)
-	cfg.EventRetention = cmp.Or(cfg.EventRetention, 30*24*time.Hour)
+	if err := cfg.Policy.Check(); cfg.DB != nil && err != nil {
+		panic(fmt.Sprintf("webhooks: the policy of deliveries is required: %v", err))
+	}
 	return &Service{cfg: cfg}
 }

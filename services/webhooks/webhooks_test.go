@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/compress"
+	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/event"
@@ -48,6 +49,9 @@ func registry() *event.Registry {
 	})
 }
 
+// policy is that of roles without settings.
+func policy() webhook.Policy { return config.Defaults[webhook.Policy]() }
+
 // kit is an API with a fresh company.
 type kit struct {
 	*apitest.Client
@@ -60,7 +64,7 @@ type kit struct {
 func setup(t *testing.T, edit ...func(*webhooks.Config)) *kit {
 	t.Helper()
 	d := dbtest.Open(t)
-	cfg := webhooks.Config{DB: d, Registry: registry(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)}
+	cfg := webhooks.Config{DB: d, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)}
 	for _, e := range edit {
 		e(&cfg)
 	}

@@ -40,6 +40,10 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"minimal", []string{"kafka.tls.caSecret.name=x"}, []string{"kafka.tls.enabled: must be true when certificates are set"}},
 		{"minimal", []string{"webhooks.keysSecret.name="}, []string{"webhooks.keysSecret.name: name the Secret with the keys that encrypt webhook secrets"}},
 		{"minimal", []string{"api.config.secret-keys-file=/x"}, []string{"api.config.secret-keys-file: the chart sets it; use webhooks.keysSecret"}},
+		{"minimal", []string{"relay.config.event-retention=1440h", "dispatcher.config.max-attempts=3", "api.extraEnv[0].name=TRADEGRID_DELIVERY_TTL", "policy.eventRetention=60d"}, []string{
+			"relay.config.event-retention: the chart sets it; use policy.eventRetention", "dispatcher.config.max-attempts: the chart sets it; use policy.maxAttempts",
+			"api.extraEnv[0]: the chart sets TRADEGRID_DELIVERY_TTL; use policy.deliveryTtl", `policy.eventRetention: "60d" is not a duration`,
+		}},
 		{"minimal", []string{"kafka.sasl.username=x"}, []string{"kafka.sasl.mechanism: set it"}},
 		{"minimal", []string{"evaluation.enabled=true"}, []string{"evaluation.enabled brings its own database", "evaluation.enabled brings its own broker"}},
 		{"evaluation", []string{"jobs.mode=hook", "api.autoscaling.enabled=true"}, []string{"jobs.mode: hooks run before the database of the evaluation exists", "api: evaluation runs one pod"}},

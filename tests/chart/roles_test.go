@@ -62,7 +62,7 @@ func TestChecksumRollsPods(t *testing.T) {
 	}
 	before := sums()
 	require.Equal(t, before, sums("logging.level=debug", "telemetry.traceSample=1", "dispatcher.config.in-flight=10"), "reloaded without a restart")
-	one := sums("dispatcher.config.max-attempts=3")
+	one := sums("dispatcher.config.sweep-every=3s")
 	require.NotEqual(t, before["tg-tradegrid-dispatcher"], one["tg-tradegrid-dispatcher"])
 	require.Equal(t, before["tg-tradegrid-api"], one["tg-tradegrid-api"], "other roles stay")
 	for name, sum := range sums("logging.format=text") {

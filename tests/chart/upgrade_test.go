@@ -58,11 +58,15 @@ func sameWhereBothAre(t *testing.T, before, after map[string]any, what string) {
 	require.NotZero(t, common, "%s: no object has kept its name", what)
 }
 
-// addSince adds what later releases require; each is in CHANGELOG.md. The chart refuses an upgrade without it before it
+// addSince adds and moves what later releases require; each is in CHANGELOG.md. The chart refuses an upgrade without it before it
 // touches anything.
 func addSince(values map[string]any) {
 	if enabled, _ := At(values, "evaluation", "enabled").(bool); !enabled && values["webhooks"] == nil {
 		values["webhooks"] = map[string]any{"keysSecret": map[string]any{"name": "tradegrid-webhook-keys"}}
+	}
+	if relay, _ := At(values, "relay", "config").(map[string]any); relay["event-retention"] != nil {
+		values["policy"] = map[string]any{"eventRetention": relay["event-retention"]}
+		delete(relay, "event-retention")
 	}
 }
 

@@ -101,7 +101,8 @@
   "database-url" "database" "database-url-file" "database.urlSecret" "database-password-file" "database.passwordSecret" "database-savepoint" "database.savepoint"
   "kafka-brokers" "kafka.brokers" "kafka-tls" "kafka.tls.enabled" "kafka-ca-file" "kafka.tls.caSecret" "kafka-cert-file" "kafka.tls.clientSecret"
   "kafka-key-file" "kafka.tls.clientSecret" "kafka-sasl" "kafka.sasl.mechanism" "kafka-username" "kafka.sasl.username"
-  "kafka-password-file" "kafka.sasl.passwordSecret" "kafka-session" "kafka.session" "secret-keys-file" "webhooks.keysSecret" -}}
+  "kafka-password-file" "kafka.sasl.passwordSecret" "kafka-session" "kafka.session" "secret-keys-file" "webhooks.keysSecret"
+  "max-attempts" "policy.maxAttempts" "delivery-ttl" "policy.deliveryTtl" "event-retention" "policy.eventRetention" -}}
 {{- if eq .component "api" -}}
 {{- $_ := set $taken "trusted-proxies" "api.trustedProxies" -}}
 {{- $_ := set $taken "file-store" "files.store" -}}

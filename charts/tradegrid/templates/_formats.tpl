@@ -73,6 +73,9 @@ pass, except with `required`.
   pattern: '^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$'
   required: true
   paths: [kafka.session, api.httpRoute.timeout, metrics.interval]
+- want: "a duration: write such as 22h, 36h or 720h"
+  pattern: '^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$'
+  paths: [policy.deliveryTtl, policy.eventRetention]
 - want: "a URL: write http:// or https://, host and port, such as http://otel-collector.observability:4318"
   pattern: '^https?://[^\s/]+(/\S*)?$'
   paths: [telemetry.otlpEndpoint, "{dispatcher}.keda.prometheus.serverAddress"]

@@ -159,6 +159,17 @@ env:
   - {name: TRADEGRID_ADMIN_TOKENS_FILE, value: /etc/tradegrid/operators/tokens}
   {{- end }}
   - {name: TRADEGRID_CELL, value: {{ $v.cell | quote }}}
+  {{- if not .job }}
+  {{- with $v.policy.maxAttempts }}
+  - {name: TRADEGRID_MAX_ATTEMPTS, value: {{ int . | quote }}}
+  {{- end }}
+  {{- with $v.policy.deliveryTtl }}
+  - {name: TRADEGRID_DELIVERY_TTL, value: {{ . | quote }}}
+  {{- end }}
+  {{- with $v.policy.eventRetention }}
+  - {name: TRADEGRID_EVENT_RETENTION, value: {{ . | quote }}}
+  {{- end }}
+  {{- end }}
   {{- $extra := include "tradegrid.extraEnv" (dict "all" $v.extraEnv "own" $own.extraEnv) }}
   {{- with (($resources).limits).memory }}
   {{- if not (regexMatch "(?m)^(- |  )name: GOMEMLIMIT$" $extra) }}

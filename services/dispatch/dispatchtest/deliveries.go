@@ -9,12 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
 const deliveries = db.Table("deliveries")
+
+// Policy is that of roles without settings.
+func Policy() webhook.Policy { return config.Defaults[webhook.Policy]() }
 
 // Messages makes deliveries of one subscription and their rows, as the router would.
 func (k *Kit) Messages(sub uuid.UUID, n int) []*webhook.Message {
@@ -26,13 +30,13 @@ func (k *Kit) Messages(sub uuid.UUID, n int) []*webhook.Message {
 		ids[i], events[i] = uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
 		out[i] = &webhook.Message{
 			Company: k.Company, DeliveryID: ids[i], SubscriptionID: sub, Event: "order.created", EventID: events[i],
-			Attempt: 1, ExpiresAt: now.Add(22 * time.Hour), CommittedAt: now,
+			Attempt: 1, ExpiresAt: now.Add(Policy().DeliveryTTL), CommittedAt: now,
 			Body: fmt.Appendf(nil, `{"event":"order.created","n":%d}`, i),
 		}
 	}
 	k.Exec(deliveries.Insert(`(company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at)
 SELECT $1, $2, i, e, 'order.created', 0, 0, $5, $6, false, $5, $5 FROM unnest($3::UUID[], $4::UUID[]) AS u(i, e)`).SQL(),
-		k.Company, sub, ids, events, now, now.Add(22*time.Hour))
+		k.Company, sub, ids, events, now, now.Add(Policy().DeliveryTTL))
 	return out
 }
 

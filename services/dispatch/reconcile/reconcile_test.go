@@ -46,7 +46,7 @@ func auditOf(t *testing.T, d *db.DB) *audit {
 
 func (a *audit) router() (stop func()) {
 	a.T.Helper()
-	r, err := router.New(a.DB, dispatchtest.Registry(), dispatchtest.Components{}, router.Config{Kafka: a.Kafka, Group: a.group, Backoff: time.Millisecond})
+	r, err := router.New(a.DB, dispatchtest.Registry(), dispatchtest.Components{}, router.Config{Kafka: a.Kafka, TTL: dispatchtest.Policy().DeliveryTTL, Group: a.group, Backoff: time.Millisecond})
 	require.NoError(a.T, err)
 	return a.Run(r.Run)
 }

@@ -28,7 +28,7 @@ func BenchmarkRouter(b *testing.B) {
 		records[i] = dispatchtest.NewEvent(companies[i%len(companies)], "order.created").Record(b)
 	}
 	k.Produce(records...)
-	r, err := New(d, dispatchtest.Registry(), dispatchtest.Components{}, Config{Kafka: k.Kafka})
+	r, err := New(d, dispatchtest.Registry(), dispatchtest.Components{}, Config{Kafka: k.Kafka, TTL: dispatchtest.Policy().DeliveryTTL})
 	require.NoError(b, err)
 	b.ResetTimer()
 	stop := k.Run(r.Run)

@@ -36,7 +36,7 @@ type Config struct {
 	Kafka      kafka.Config
 	Group      string               // topics.Routers
 	InstanceID string               // static membership in the group; empty = none
-	TTL        time.Duration        // time to live of a delivery; 22 h
+	TTL        time.Duration        // time to live of a delivery; required
 	CacheTTL   time.Duration        // maximum age of cached subscriptions; 5 s
 	CacheSize  int                  // companies whose subscriptions are cached; 100 000
 	Batch      int                  // events per batch; 500
@@ -53,7 +53,6 @@ func (c *Config) setDefaults() {
 		c.Tracer = otel.GetTracerProvider()
 	}
 	c.Group = cmp.Or(c.Group, topics.Routers)
-	c.TTL = cmp.Or(c.TTL, 22*time.Hour)
 	c.CacheTTL = cmp.Or(c.CacheTTL, 5*time.Second)
 	c.CacheSize = cmp.Or(c.CacheSize, 100_000)
 	c.Batch = cmp.Or(c.Batch, 500)
@@ -100,6 +99,9 @@ const newerPatience = 10 * time.Minute
 // New connects to the brokers; Run does the rest.
 func New(d *db.DB, registry *event.Registry, components match.Components, cfg Config) (*Router, error) {
 	cfg.setDefaults()
+	if cfg.TTL <= 0 {
+		return nil, errors.New("start router: TTL is required")
+	}
 	subs, err := match.NewCache(d, cfg.CacheSize, cfg.CacheTTL, cfg.Log)
 	if err != nil {
 		return nil, err

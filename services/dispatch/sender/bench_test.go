@@ -133,7 +133,7 @@ func newIsolation(b *testing.B, d *db.DB) *isolation {
 	b.Helper()
 	v := &isolation{sent: map[string]time.Time{}}
 	v.k = newKit(b, d, func(c *Config) {
-		c.Egress.Timeout, c.Breaker, c.Retry = 10*time.Second, BreakerConfig{}, RetryConfig{}
+		c.Egress.Timeout, c.Breaker, c.Retry = 10*time.Second, BreakerConfig{}, RetryConfig{MaxAttempts: c.Retry.MaxAttempts}
 	})
 	v.k.ForwardDelayed()
 	v.good = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

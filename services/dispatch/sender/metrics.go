@@ -7,6 +7,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 var (
@@ -44,9 +45,7 @@ const parkedNewer = "newer"
 // Metrics are the collectors of this package, with all known labels: rates do not see the first increment of a counter
 // that was not there before.
 func Metrics() []prometheus.Collector {
-	var retries RetryConfig
-	retries.setDefaults()
-	for attempt := range retries.MaxAttempts {
+	for attempt := range topics.Lines() { // there may be more, which the delay topics were not declared for
 		for _, result := range []string{"success", "retry", "failed"} {
 			deliveryTotal.WithLabelValues(result, strconv.Itoa(attempt+1))
 		}

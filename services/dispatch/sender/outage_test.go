@@ -181,7 +181,7 @@ func TestNothingIsLostWhileAReceiverIsAway(t *testing.T) {
 
 func testAway(t *testing.T, events int, away, restart time.Duration) {
 	began := time.Now()
-	s := &simulation{t: t, back: began.Add(away)}
+	s := &simulation{t: t, back: began.Add(away), retry: RetryConfig{MaxAttempts: 7}}
 	s.retry.setDefaults()
 	s.restart()
 	for range events {
@@ -206,7 +206,7 @@ func TestANewEventEndsAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		s := &simulation{t: t, back: began.Add(8 * time.Hour)}
+		s := &simulation{t: t, back: began.Add(8 * time.Hour), retry: RetryConfig{MaxAttempts: 7}}
 		s.retry.setDefaults()
 		s.restart()
 		event := func() {

@@ -15,7 +15,7 @@ import (
 // RetryConfig is the schedule of attempts. Zero values take the defaults named beside the
 // fields; see docs/reference/limits.md#webhooks.
 type RetryConfig struct {
-	MaxAttempts int             // 7
+	MaxAttempts int             // required
 	Delays      []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
 	MaxWait     time.Duration   // longest wait that a Retry-After can ask for; that of the last delay topic
 	Jitter      float64         // largest random part that is added to a delay; topics.Jitter, negative = none
@@ -31,7 +31,9 @@ func (c *RetryConfig) setDefaults() {
 	if len(c.Lines) == 0 {
 		c.Lines = topics.Lines()
 	}
-	c.MaxAttempts = cmp.Or(c.MaxAttempts, 7)
+	if c.MaxAttempts <= 0 {
+		panic("sender: MaxAttempts is required")
+	}
 	if len(c.Delays) == 0 {
 		for _, line := range c.Lines[:min(len(c.Lines), c.MaxAttempts-1)] {
 			c.Delays = append(c.Delays, line.Delay)

@@ -13,7 +13,7 @@ import (
 
 func TestDecisionsSayWhatADeliveryWaitsFor(t *testing.T) {
 	t.Parallel()
-	c := RetryConfig{Jitter: -1}
+	c := RetryConfig{MaxAttempts: 7, Jitter: -1}
 	c.setDefaults()
 	now := time.Now()
 	for want, in := range map[webhook.Waiting]retryInput{

@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	recoverPage     = 100            // receivers back from an outage that are handled per pass
-	redeliverPage   = 50             // failed deliveries of such a receiver that are redelivered per pass
-	redeliverWithin = 22 * time.Hour // deliveries that failed longer ago are not redelivered automatically
+	recoverPage   = 100 // receivers back from an outage that are handled per pass
+	redeliverPage = 50  // failed deliveries of such a receiver that are redelivered per pass
 )
 
 // recoverReceivers sends what waited for receivers that are back from an outage: deliveries that kept their last attempt, and new
@@ -38,15 +37,15 @@ func (s *Sweeper) recoverReceivers(ctx context.Context) error {
 
 func (s *Sweeper) recoverReceiver(ctx context.Context, r store.Recovered) error {
 	now := s.now().UTC().Truncate(time.Microsecond)
-	kept, err := store.ReleaseKept(ctx, s.db, r.Key, s.cfg.MaxAttempts-1, now)
+	kept, err := store.ReleaseKept(ctx, s.db, r.Key, s.cfg.Policy.MaxAttempts-1, now)
 	if err != nil {
 		return err
 	}
 	last, again := s.redelivered[r.Key], 0
 	if r.AutoRedeliver && s.cfg.Subscriptions != nil && last != uuid.Max {
-		// What failed long ago is left to the company: it can replay an interval.
+		// What failed longer ago than a delivery lives is left to the company: it can replay an interval.
 		since := r.DownSince
-		if earliest := now.Add(-redeliverWithin); since.Before(earliest) {
+		if earliest := now.Add(-s.cfg.Policy.DeliveryTTL); since.Before(earliest) {
 			since = earliest
 		}
 		if last, again, err = s.cfg.Subscriptions.RedeliverFailed(ctx, r.Key.Company, r.Key.ID, since, last, redeliverPage); err != nil {

@@ -27,18 +27,18 @@ import (
 // Config configures a [Sweeper]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka       kafka.Config
-	Owner       string        // name of this process; required
-	Lease       time.Duration // after a crash another process takes over this much later; 15 s
-	Every       time.Duration // pause between two passes; 5 s
-	Grace       time.Duration // inject a delivery when its record is overdue by this; 10 min
-	ParkGrace   time.Duration // inject a parked delivery after this; 2 s
-	Abandoned   time.Duration // release an attempt without a result after this; 60 s
-	ExpireGrace time.Duration // fail an expired delivery that the sender has not failed after this; 1 min
-	Page        int           // rows per statement; 500
-	Burst       int           // maximum number of deliveries per receiver and pass; 500
-	Probe       int           // the same while its breaker is open, or when deliveries of the last pass have returned; 3
-	MaxAttempts int           // 7
-	Lines       []topics.Line // topics.Lines()
+	Owner       string         // name of this process; required
+	Lease       time.Duration  // after a crash another process takes over this much later; 15 s
+	Every       time.Duration  // pause between two passes; 5 s
+	Grace       time.Duration  // inject a delivery when its record is overdue by this; 10 min
+	ParkGrace   time.Duration  // inject a parked delivery after this; 2 s
+	Abandoned   time.Duration  // release an attempt without a result after this; 60 s
+	ExpireGrace time.Duration  // fail an expired delivery that the sender has not failed after this; 1 min
+	Page        int            // rows per statement; 500
+	Burst       int            // maximum number of deliveries per receiver and pass; 500
+	Probe       int            // the same while its breaker is open, or when deliveries of the last pass have returned; 3
+	Policy      webhook.Policy // that of all processes; required
+	Lines       []topics.Line  // topics.Lines()
 
 	DisableAfter  time.Duration // disable after this time without a success; 5 days
 	DisableFailed int           // minimum number of failed deliveries in that time; 20
@@ -63,7 +63,6 @@ func (c *Config) setDefaults() {
 	c.Page = cmp.Or(c.Page, 500)
 	c.Burst = cmp.Or(c.Burst, 500)
 	c.Probe = cmp.Or(c.Probe, 3)
-	c.MaxAttempts = cmp.Or(c.MaxAttempts, 7)
 	if len(c.Lines) == 0 {
 		c.Lines = topics.Lines()
 	}
@@ -105,6 +104,9 @@ func New(d *db.DB, cfg Config) (*Sweeper, error) {
 	cfg.setDefaults()
 	if cfg.Owner == "" {
 		return nil, errors.New("start sweeper: Owner is required, the name of this process")
+	}
+	if err := cfg.Policy.Check(); err != nil {
+		return nil, fmt.Errorf("start sweeper: Policy is required: %w", err)
 	}
 	if cfg.Subscriptions == nil && !cfg.DisableNever {
 		return nil, errors.New("start sweeper: Subscriptions is required unless DisableNever is set")
@@ -363,7 +365,7 @@ func (s *Sweeper) decide(v *store.OpenDelivery, receiver store.ReceiverState, ex
 		end = failure{deadletter.Deleted, "subscription deleted"}
 	case !v.Expires.After(w.Now.Add(-grace)):
 		end = failure{deadletter.TTL, "ttl expired"}
-	case int(v.Attempt) >= s.cfg.MaxAttempts && v.State == webhook.StatePending:
+	case int(v.Attempt) >= s.cfg.Policy.MaxAttempts && v.State == webhook.StatePending:
 		end = failure{deadletter.Attempts, "the last attempt ended without a result"}
 	}
 	switch {

@@ -69,7 +69,7 @@ VALUES ($1, $2, $3, $4, 'order.created', $5, $6, $7, $8, false, $9, $10, $11)`,
 
 func newSweeper(k *dispatchtest.Kit, owner string, change func(*Config)) *Sweeper {
 	k.T.Helper()
-	cfg := Config{Kafka: k.Kafka, Owner: owner, DisableNever: true}
+	cfg := Config{Kafka: k.Kafka, Owner: owner, Policy: dispatchtest.Policy(), DisableNever: true}
 	if change != nil {
 		change(&cfg)
 	}
