@@ -147,7 +147,7 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 		if err := prepare(ctx, d, broker, log); err != nil {
 			return err
 		}
-		return announced(ctx, d, "dev", log, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, broker, d, t) })
+		return announced(ctx, d, "dev", nil, log, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, broker, d, t) })
 	})
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/presence"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
@@ -63,7 +64,7 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind, requests.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), export.Metrics(), outbox.EpochMetrics())
+	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind, requests.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), export.Metrics(), outbox.EpochMetrics(), presence.Metrics())
 }
 
 // roleMetrics returns the collectors of a role, besides the common ones.

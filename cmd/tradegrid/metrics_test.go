@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/presence"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
@@ -75,6 +76,7 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 	newDomains(nil, domainConfig{}).newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
 	_, err := newDomains(nil, domainConfig{}).newWeb(webConfig{}, nil, nil)
 	require.NoError(t, err)
+	presence.NewSettingsWatch(nil, []string{"max-attempts=7"}, nil)
 	gathered, err := registry.Gather()
 	require.NoError(t, err)
 	shown := map[string]*dto.MetricFamily{}

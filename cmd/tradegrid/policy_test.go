@@ -62,4 +62,6 @@ func TestAPIFollowsThePolicyOfDeliveries(t *testing.T) {
 		status, body := over(t, owner.token, "GET", base+"/events?cursor="+base64.RawURLEncoding.EncodeToString([]byte(cursor)))
 		require.Equal(t, want, status, "%s: %v", age, body)
 	}
+
+	startRole(t, "relay", settings, "--max-attempts=5").await(t, `settings="[max-attempts is 5 here, 3 in api on `)
 }

@@ -105,12 +105,16 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 	r.tel.Ready("clock", clock.Check)
 	epochs := outbox.NewEpochWatch(r.db, log)
 	r.tel.Note("restored", epochs.Notes)
-	return announced(ctx, r.db, r.name, log, func(ctx context.Context) error {
+	shared := r.live.Shared()
+	settings := presence.NewSettingsWatch(r.db, shared, log)
+	r.tel.Note("settings_differ", settings.Notes)
+	return announced(ctx, r.db, r.name, shared, log, func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return r.live.Run(ctx, r.reload) })
 		g.Go(func() error { return clock.Run(ctx) })
 		g.Go(func() error { return r.db.WatchFeatures(ctx) })
 		g.Go(func() error { return epochs.Run(ctx) })
+		g.Go(func() error { return settings.Run(ctx) })
 		for _, part := range parts {
 			g.Go(func() error { return part(ctx) })
 		}
@@ -122,7 +126,7 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 
 // announced does the work of this process, which is announced in the database meanwhile. A process does not begin on a schema
 // that was contracted for a later release: it would misread what that release writes.
-func announced(ctx context.Context, d *db.DB, role string, log *slog.Logger, work func(context.Context) error) error {
+func announced(ctx context.Context, d *db.DB, role string, settings []string, log *slog.Logger, work func(context.Context) error) error {
 	if err := migrate.Usable(ctx, d.Pool(), sql.Files, d.Dialect()); err != nil {
 		return err
 	}
@@ -130,7 +134,7 @@ func announced(ctx context.Context, d *db.DB, role string, log *slog.Logger, wor
 	if err != nil {
 		return err
 	}
-	return presence.Process{Node: nodeName(), Role: role, Release: release, Contracts: contracts}.Announce(ctx, d, log, work)
+	return presence.Process{Node: nodeName(), Role: role, Release: release, Contracts: contracts, Settings: settings}.Announce(ctx, d, log, work)
 }
 
 // connect waits for the database. Until it is connected, the process is not ready, and /readyz has the reason.

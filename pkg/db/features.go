@@ -39,6 +39,12 @@ func IsUndefinedTable(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "42P01"
 }
 
+// IsUndefinedColumn is [IsUndefinedTable] for a column.
+func IsUndefinedColumn(err error) bool {
+	pg := (*pgconn.PgError)(nil)
+	return errors.As(err, &pg) && pg.Code == "42703"
+}
+
 // WatchFeatures follows the features of the schema until ctx is done: what a contract migration turns on is used
 // without a restart. A failed look is repeated.
 func (d *DB) WatchFeatures(ctx context.Context) error {

@@ -42,7 +42,11 @@ WHERE NOT EXISTS (SELECT 1 FROM processes AS p WHERE p.node = u.node AND p.expir
 
 // Only the clock of the database decides which announcements hold.
 var (
-	sqlUpsert = processes.Insert(`(id, node, role, release, contracts, started_at, expires_at)
+	sqlUpsert = processes.Insert(`(id, node, role, release, contracts, started_at, expires_at, settings)
+VALUES ($1, $2, $3, $4, $5, $6, now() + $7::BIGINT * INTERVAL '1 millisecond', $8)
+ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`)
+	// On the schema of a release before.
+	sqlUpsertWithoutSettings = processes.Insert(`(id, node, role, release, contracts, started_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, now() + $7::BIGINT * INTERVAL '1 millisecond')
 ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`)
 	sqlDelete = processes.Delete(`WHERE id = $1`)
@@ -55,8 +59,9 @@ var CleanupJob = cleanup.Job{Delete: processes.Delete(`WHERE id IN (SELECT id FR
 type Process struct {
 	Node      string        `json:"node"` // host and process number
 	Role      string        `json:"role"`
-	Release   string        `json:"release"` // empty if the release does not announce itself
-	Contracts []string      `json:"-"`       // versions of the contract migrations that the release knows
+	Release   string        `json:"release"`  // empty if the release does not announce itself
+	Contracts []string      `json:"-"`        // versions of the contract migrations that the release knows
+	Settings  []string      `json:"-" db:"-"` // that all processes which have them must have the same of, as name=value
 	StartedAt jsontype.Time `json:"startedAt"`
 	SeenAt    jsontype.Time `json:"seenAt"`
 }
@@ -91,7 +96,11 @@ type announcement struct {
 func (a *announcement) announce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
 	defer cancel()
-	_, err := a.db.Write(ctx, sqlUpsert, a.id, a.Node, a.Role, a.Release, a.Contracts, time.Time(a.StartedAt), Lifetime.Milliseconds())
+	row := []any{a.id, a.Node, a.Role, a.Release, a.Contracts, time.Time(a.StartedAt), Lifetime.Milliseconds()}
+	_, err := a.db.Write(ctx, sqlUpsert, append(row, a.Settings)...)
+	if db.IsUndefinedColumn(err) {
+		_, err = a.db.Write(ctx, sqlUpsertWithoutSettings, row...)
+	}
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) && !db.IsUndefinedTable(err) { // the schema of an earlier release has no such table
 		a.log.WarnContext(ctx, "process not announced in the database", "error", err)
 	}

@@ -86,5 +86,7 @@ func processes() []*Panel {
 			query{"processes", `count by (role, release) (tradegrid_build_info{ALL})`}),
 		graph("Configuration reloads", number, "Changed configurations of the last hour that were taken over or refused.",
 			query{"{{result}}", `sum by (result) (increase(tradegrid_config_reloads_total{ALL}[1h]))`}).runbook("TradegridConfigRefused"),
+		graph("Settings that differ", number, "Processes that have another value of a setting that must be the same everywhere: 0, except while a change is rolled out.",
+			query{"{{setting}}", `max by (setting) (tradegrid_setting_differs{ALL})`}).bad(1).runbook("TradegridSettingsDiffer"),
 	}
 }
