@@ -26,8 +26,8 @@ import (
 // AdminCmd creates and changes companies and who may act for them.
 type AdminCmd struct {
 	DatabaseSource
-	JSON bool   `name:"json" help:"Write JSON instead of a table."`
-	Cell string `help:"Cell of new companies: two letters or digits." default:"c1"`
+	JSON bool `name:"json" help:"Write JSON instead of a table."`
+	CellFlags
 	webhook.Policy
 
 	Company struct {
@@ -80,14 +80,6 @@ type admin struct {
 	all    *domains
 	out    io.Writer
 	asJSON bool
-}
-
-// Check checks what no subcommand would.
-func (c *AdminCmd) Check() error {
-	if err := company.CheckCell(c.Cell); err != nil {
-		return fmt.Errorf("--cell: %w", err)
-	}
-	return nil
 }
 
 // do opens the database, runs the subcommand, and names the flags at fault.

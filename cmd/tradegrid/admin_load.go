@@ -66,7 +66,7 @@ func (c *loadDataCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, 
 		return err
 	}
 	defer d.Close()
-	maker := loadMaker{cmd: c, domains: newDomains(d, domainConfig{Policy: all.Policy, Log: log})}
+	maker := loadMaker{cmd: c, domains: newDomains(d, domainConfig{Policy: all.Policy, Log: log, Cell: all.Cell})}
 	if c.Archive {
 		return maker.archive(ctx, out)
 	}

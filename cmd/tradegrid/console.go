@@ -31,6 +31,7 @@ type ConsoleCmd struct {
 	TrustedProxies  []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
 	TopicsLocal     bool     `help:"Compare topics with the declaration that \"tradegrid topics apply --local\" applies. For development."`
 	TopicsReplicas  int16    `help:"Replicas per partition that topics are declared with, as given to tradegrid topics." default:"3"`
+	CellFlags
 	webhook.Policy
 	OptionalKafkaFlags
 	ProviderFlags
@@ -135,7 +136,7 @@ func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) e
 		return err
 	}
 	return serveRole(ctx, "console", c.DatabaseFlags, c.OpsFlags, log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
-		return c.run(ctx, log, r, proxies, domainConfig{Policy: c.Policy, Keys: keys, Operators: operators, ConsoleURL: c.consoleURL(), Provider: c.provider(c.consoleURL()), Log: log})
+		return c.run(ctx, log, r, proxies, domainConfig{Policy: c.Policy, Cell: c.Cell, Keys: keys, Operators: operators, ConsoleURL: c.consoleURL(), Provider: c.provider(c.consoleURL()), Log: log})
 	})
 }
 

@@ -77,3 +77,16 @@ func TestConsoleStartsWithAndWithoutBrokers(t *testing.T) {
 		})
 	}
 }
+
+// Companies that operators make by the admin API or the console are in the cell of the process, as those of `tradegrid admin` are.
+func TestConsoleMakesCompaniesInItsCell(t *testing.T) {
+	t.Parallel()
+	token := newOperatorToken()
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	require.NoError(t, os.WriteFile(tokens, []byte(secret.OperatorLine("ann", secret.RoleWrite, token)), 0o600))
+	out := startRole(t, "console", yamlFile(t, "database-url: "+dbtest.NewDatabase(t), "cell: z9"), "--admin-listen=127.0.0.1:0", "--admin-tokens-file="+tokens, "--secret-keys-file="+keysFile(t, testKey()))
+	base := regexp.MustCompile(`msg="console listening" url=(\S+)`).FindStringSubmatch(out.String())[1]
+	status, made := over(t, token, "POST", base+"/companies", `{"name":"Northern Bikes"}`)
+	require.Equal(t, http.StatusCreated, status, "%v", made)
+	require.Equal(t, "z9", made["cell"])
+}

@@ -91,7 +91,7 @@ type domainConfig struct {
 	Policy        webhook.Policy // of deliveries and of the event log; required with a database
 	AllowInsecure bool
 	PublicURL     string             // scheme and host that clients reach the API at; "" makes links relative
-	Cell          string             // of new tokens; "" = that of package company
+	Cell          string             // of new companies; "" = that of package company
 	Keys          *secret.Keys       // seal the secrets of webhooks; nil where none are handled
 	Operators     *secret.Operators  // of the admin API and the console; nil where neither is served
 	ConsoleURL    string             // where people reach the console, for links in mails; "" = there is none, and no invitations are mailed

@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
 	"github.com/tradegrid/tradegrid/schemas/sql"
+	"github.com/tradegrid/tradegrid/services/company"
 )
 
 // BackendFlags are the flags of every role that uses the database and the brokers.
@@ -146,6 +147,19 @@ func (f MailFlags) smtp() (*notice.SMTP, error) {
 		return nil, fmt.Errorf(flag+": %w", err)
 	}
 	return s, nil
+}
+
+// CellFlags name the cell of companies that the process makes.
+type CellFlags struct {
+	Cell string `help:"Cell of new companies: two letters or digits, a part of their tokens." default:"c1" same:"platform"`
+}
+
+// Check validates the name.
+func (f CellFlags) Check() error {
+	if err := company.CheckCell(f.Cell); err != nil {
+		return fmt.Errorf("--cell: %w", err)
+	}
+	return nil
 }
 
 // FileFlags say where the contents of files are.

@@ -19,19 +19,20 @@ import (
 )
 
 // over asks a running API and decodes its answer.
-func over(t *testing.T, token, method, url string) (status int, body map[string]any) {
+func over(t *testing.T, token, method, url, body string) (status int, got map[string]any) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", uuid.NewString())
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(raw, &body), "%s", raw)
-	return resp.StatusCode, body
+	require.NoError(t, json.Unmarshal(raw, &got), "%s", raw)
+	return resp.StatusCode, got
 }
 
 // The settings of deliveries and of the event log hold in the API, too: it shows and makes deliveries, and refuses cursors by them.
@@ -49,9 +50,9 @@ func TestAPIFollowsThePolicyOfDeliveries(t *testing.T) {
 	api := startRole(t, "api", settings, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, testKey()))
 	base := regexp.MustCompile(`msg="api listening" url=(\S+)`).FindStringSubmatch(api.String())[1]
 
-	status, sent := over(t, owner.token, "POST", base+"/webhooks/subscriptions/"+sub+"/test")
+	status, sent := over(t, owner.token, "POST", base+"/webhooks/subscriptions/"+sub+"/test", "")
 	require.Equal(t, http.StatusAccepted, status, "%v", sent)
-	_, shown := over(t, owner.token, "GET", base+"/webhooks/deliveries/"+sent["deliveryId"].(string))
+	_, shown := over(t, owner.token, "GET", base+"/webhooks/deliveries/"+sent["deliveryId"].(string), "")
 	require.EqualValues(t, 3, shown["maxAttempts"])
 	expires, err := time.Parse(time.RFC3339, shown["expiresAt"].(string))
 	require.NoError(t, err)
@@ -59,7 +60,7 @@ func TestAPIFollowsThePolicyOfDeliveries(t *testing.T) {
 
 	for age, want := range map[time.Duration]int{59 * 24 * time.Hour: http.StatusOK, 61 * 24 * time.Hour: http.StatusGone} {
 		cursor := outbox.Cursor{After: 5, Seen: time.Now().Add(-age)}.String()
-		status, body := over(t, owner.token, "GET", base+"/events?cursor="+base64.RawURLEncoding.EncodeToString([]byte(cursor)))
+		status, body := over(t, owner.token, "GET", base+"/events?cursor="+base64.RawURLEncoding.EncodeToString([]byte(cursor)), "")
 		require.Equal(t, want, status, "%s: %v", age, body)
 	}
 

@@ -16,6 +16,9 @@ func TestAllRolesHaveThePolicy(t *testing.T) {
 		require.EqualValues(t, 9, printed["max-attempts"], o.Name())
 		require.Equal(t, "30h", printed["delivery-ttl"], o.Name())
 		require.Equal(t, "1440h", printed["event-retention"], o.Name())
+		if o.Name() == "tg-grid-console" {
+			require.Equal(t, "e1", printed["cell"])
+		}
 	}
 	for _, o := range roles(render(t, "minimal")) {
 		require.NotContains(t, env(firstContainer(o)), "TRADEGRID_MAX_ATTEMPTS", "%s: the default is that of the program", o.Name())

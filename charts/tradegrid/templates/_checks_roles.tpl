@@ -117,6 +117,7 @@
 {{- end -}}
 {{- if eq .component "console" -}}
 {{- $_ := set $taken "trusted-proxies" "console.trustedProxies" -}}
+{{- $_ := set $taken "cell" "cell" -}}
 {{- $_ := set $taken "admin-listen" "console.service" -}}
 {{- $_ := set $taken "admin-tokens-file" "console.tokensSecret" -}}
 {{- $_ := set $taken "console-listen" "console.pages" -}}
