@@ -54,7 +54,7 @@ func Metrics() []prometheus.Collector {
 		deliveryLatency.WithLabelValues(attempt, store.TierHealthy)
 		deliveryLatency.WithLabelValues(attempt, store.TierBlocked)
 	}
-	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused, noKey, receiverDown} {
+	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused, noKey, receiverDown, blocked} {
 		laneParked.WithLabelValues(c.String())
 	}
 	laneParked.WithLabelValues(parkedNewer)
