@@ -22,5 +22,9 @@ func (s State) String() string {
 // Open reports whether the delivery is not over.
 func (s State) Open() bool { return s < StateSuccess }
 
-// Skipped is the error of a delivery that was skipped.
-const Skipped = "skipped"
+// Errors of deliveries that are over without an answer.
+const (
+	Skipped             = string(FailedSkipped)
+	Expired             = "ttl expired"
+	SubscriptionDeleted = "subscription deleted"
+)

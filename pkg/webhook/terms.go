@@ -40,7 +40,7 @@ const (
 
 // String is the name that the API uses as reason.
 func (v Verdict) String() string {
-	return [...]string{"wanted", "component_off", "not_subscribed", "scope_missing", "own_change", "filter"}[v]
+	return [...]string{"wanted", string(SkippedComponent), "not_subscribed", string(SkippedScope), string(SkippedOwnChange), "filter"}[v]
 }
 
 // Decide says whether a subscription with these terms gets the event, in a company with these components. Router,

@@ -34,7 +34,7 @@ type DeliveryRecord struct {
 	Attempt        int              `json:"attempt" doc:"attempts made so far"`
 	MaxAttempts    int              `json:"maxAttempts"`
 	NextAttemptAt  *jsontype.Time   `json:"nextAttemptAt" nullable:"true"`
-	WaitingFor     *webhook.Waiting `json:"waitingFor" nullable:"true" enum:"sender,answer,retry,retry_after,circuit_open,receiver_down,queue_full,rate,record,host_limit,host_share,company_limit,sender_limit,paused,secret_unavailable,sweeper" doc:"what an open delivery waits for"`
+	WaitingFor     *webhook.Waiting `json:"waitingFor" nullable:"true" doc:"what an open delivery waits for"`
 	ExpiresAt      *jsontype.Time   `json:"expiresAt" nullable:"true" doc:"no attempt is made after it"`
 	HTTPCode       *int             `json:"httpCode" nullable:"true" doc:"of the last attempt"`
 	ResponseBody   *string          `json:"responseBody" nullable:"true" doc:"of the last attempt, at most 2 KiB"`

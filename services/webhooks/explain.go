@@ -26,7 +26,7 @@ type Explanation struct {
 	Event                 string             `json:"event"`
 	OccurredAt            jsontype.Time      `json:"occurredAt"`
 	Outcome               string             `json:"outcome" enum:"delivered,pending,failed,filtered,not_subscribed,skipped"`
-	Reason                *string            `json:"reason" nullable:"true" doc:"of a pending event, what it waits for; of a failed one attempts_used, expired, skipped or closed; of a skipped one component_off, scope_missing, own_change, disabled or younger; null = the outcome says it all"`
+	Reason                *webhook.Reason    `json:"reason" nullable:"true" doc:"of a pending event, what it waits for; of a failed or skipped one, why; null = the outcome says it all"`
 	Message               string             `json:"message" doc:"the same in a sentence"`
 	Filter                *FilterMiss        `json:"filter" doc:"the condition that did not hold, when the outcome is filtered"`
 	NextAttemptAt         *jsontype.Time     `json:"nextAttemptAt" nullable:"true"`
@@ -44,11 +44,11 @@ type ExplainedDelivery struct {
 // Outcomes of an event for a subscription.
 const (
 	outcomeDelivered     = "delivered"
-	outcomePending       = "pending"
-	outcomeFailed        = "failed"
+	outcomePending       = webhook.OutcomePending
+	outcomeFailed        = webhook.OutcomeFailed
 	outcomeFiltered      = "filtered"
 	outcomeNotSubscribed = "not_subscribed"
-	outcomeSkipped       = "skipped"
+	outcomeSkipped       = webhook.OutcomeSkipped
 )
 
 // FilterMiss is a condition of a filter that an event does not meet.
@@ -173,7 +173,7 @@ func (q *question) explain(sub Subscription, then *subscriptionVersion, d *Deliv
 	at, note := today, ""
 	switch {
 	case q.entry.OccurredAt.Before(sub.CreatedAt.Std()):
-		at = answer{outcomeSkipped, "younger", "The subscription was made after the event, at " + sub.CreatedAt.String() + ".", nil}
+		at = because(webhook.SkippedYounger, sub.CreatedAt)
 	case changed && then != nil:
 		if at, err = q.decide(*then); err != nil {
 			return e, err
@@ -200,8 +200,15 @@ func (q *question) explain(sub Subscription, then *subscriptionVersion, d *Deliv
 
 // answer is what follows from the terms of a subscription, or from a delivery.
 type answer struct {
-	outcome, reason, message string
-	filter                   *FilterMiss
+	outcome string
+	reason  webhook.Reason
+	message string
+	filter  *FilterMiss
+}
+
+// because is the answer that a reason gives.
+func because(r webhook.Reason, of ...any) answer {
+	return answer{outcome: r.Outcome(), reason: r, message: r.Sentence(of...)}
 }
 
 // decide asks whether a version of a subscription gets the event.
@@ -211,17 +218,17 @@ func (q *question) decide(v subscriptionVersion) (answer, error) {
 		return answer{}, err
 	}
 	if v.Status == statusDisabled {
-		return answer{outcomeSkipped, statusDisabled, "The subscription was disabled because its receiver failed for days or is gone; it collects no events until it is enabled.", nil}, nil
+		return because(webhook.SkippedDisabled), nil
 	}
 	switch verdict := terms.Decide(q.candidate, q.components); verdict {
 	case webhook.NotSubscribed:
 		return answer{outcomeNotSubscribed, "", fmt.Sprintf("The subscription names %s; %s is not among them.", strings.Join(v.Events, ", "), q.entry.Event), nil}, nil
 	case webhook.ComponentOff:
-		return answer{outcomeSkipped, verdict.String(), fmt.Sprintf("The company does not have the component %s, to which the event belongs.", q.typ.Component), nil}, nil
+		return because(webhook.SkippedComponent, q.typ.Component), nil
 	case webhook.ScopeMissing:
-		return answer{outcomeSkipped, verdict.String(), fmt.Sprintf("The token that made the subscription had no scope %s:read, which the event needs. Make the subscription with a token that has it.", q.typ.Scope), nil}, nil
+		return because(webhook.SkippedScope, q.typ.Scope), nil
 	case webhook.OwnChange:
-		return answer{outcomeSkipped, verdict.String(), "The change was made by the token that made the subscription, and excludeOwnEvents leaves such events out.", nil}, nil
+		return because(webhook.SkippedOwnChange), nil
 	case webhook.FilteredOut:
 		miss, err := v.miss(terms.Filter, q.candidate.Doc)
 		if err != nil {
@@ -243,31 +250,33 @@ func (q *question) decide(v subscriptionVersion) (answer, error) {
 // withoutDelivery explains why an event that a subscription gets has no delivery.
 func (q *question) withoutDelivery() answer {
 	if q.entry.OccurredAt.Before(q.now.Add(-q.keep)) {
-		return answer{outcomeSkipped, "forgotten", fmt.Sprintf("The subscription gets the event, but ended deliveries are kept for %d days only.", q.keep/(24*time.Hour)), nil}
+		return because(webhook.SkippedForgotten, q.keep/(24*time.Hour))
 	}
-	return answer{outcomePending, string(webhook.WaitsForRouter), "The event is in the log and on its way to the subscription. An event that gets lost on this way is published again by itself within minutes.", nil}
+	return because(webhook.Reason(webhook.WaitsForRouter))
 }
 
 // ofDelivery explains by the delivery of the event.
 func (q *question) ofDelivery(e *Explanation, d DeliveryRecord) {
-	reason := ""
+	var reason webhook.Reason
 	switch d.Status {
 	case webhook.StateSuccess.String():
 		e.Outcome, e.Message = outcomeDelivered, fmt.Sprintf("Attempt %d arrived at %s%s.", d.Attempt, d.CompletedAt.String(), d.answered())
 	case webhook.StateFailed.String():
-		e.Outcome, reason, e.Message = outcomeFailed, "closed", "The delivery was given up"
 		switch {
 		case d.ErrorMessage != nil && *d.ErrorMessage == webhook.Skipped:
-			reason, e.Message = "skipped", "The delivery was skipped, so that later ones of its record could follow"
+			reason, e.Message = webhook.FailedSkipped, webhook.FailedSkipped.Sentence()
 		case d.Attempt >= d.MaxAttempts:
-			reason, e.Message = "attempts_used", fmt.Sprintf("All %d attempts failed", d.Attempt)
+			reason, e.Message = webhook.FailedAttempts, webhook.FailedAttempts.Sentence(d.Attempt)
 		case d.CompletedAt != nil && d.ExpiresAt != nil && !d.CompletedAt.Std().Before(d.ExpiresAt.Std()):
-			reason, e.Message = "expired", fmt.Sprintf("The delivery was over before it arrived, after %d attempts", d.Attempt)
+			reason, e.Message = webhook.FailedExpired, webhook.FailedExpired.Sentence(d.Attempt)
+		default:
+			reason, e.Message = webhook.FailedClosed, webhook.FailedClosed.Sentence()
 		}
+		e.Outcome = reason.Outcome()
 		e.Message += d.answered() + ". Send it again with POST /webhooks/deliveries/" + d.ID.String() + "/redeliver."
 	default:
-		e.Outcome, e.NextAttemptAt, reason = outcomePending, d.NextAttemptAt, string(*d.WaitingFor)
-		e.Message = waitingTexts[*d.WaitingFor]
+		e.Outcome, e.NextAttemptAt, reason = outcomePending, d.NextAttemptAt, webhook.Reason(*d.WaitingFor)
+		e.Message = d.WaitingFor.Sentence()
 		if d.NextAttemptAt != nil && d.NextAttemptAt.Std().After(q.now) {
 			e.Message += " Attempt " + fmt.Sprint(d.Attempt+1) + " is due at " + d.NextAttemptAt.String() + "."
 		}
@@ -289,25 +298,4 @@ func (d *DeliveryRecord) answered() string {
 		return fmt.Sprintf(": HTTP %d", *d.HTTPCode)
 	}
 	return ""
-}
-
-// waitingTexts says in a sentence what a delivery waits for.
-var waitingTexts = map[webhook.Waiting]string{
-	webhook.WaitsForSender:    "The delivery is on its way; nothing keeps it.",
-	webhook.WaitsForAnswer:    "A request to the receiver is under way.",
-	webhook.WaitsForRetry:     "The delivery waits for its next attempt.",
-	webhook.WaitsAsAsked:      "The receiver asked to wait (Retry-After).",
-	webhook.WaitsForCircuit:   "The receiver failed so often in a row that it rests: nothing is sent to it until the circuit breaker lets an attempt through.",
-	webhook.WaitsForReturn:    "The receiver is down: the last attempt is kept until it is back, or nearly until the delivery expires.",
-	webhook.WaitsForQueue:     "The receiver takes less than it is sent: its queue was full.",
-	webhook.WaitsForRate:      "The subscription is sent at most maxPerSecond requests a second, and has more deliveries than that.",
-	webhook.WaitsForTurn:      "An earlier delivery of the same record is open. To an ordered subscription nothing overtakes it: see GET /webhooks/subscriptions/{id}/held.",
-	webhook.WaitsForHost:      "All requests that may be under way to the receiver's host were taken.",
-	webhook.WaitsForHostShare: "All requests that the company may have under way to the receiver's host were taken, by other subscriptions or by slow answers.",
-	webhook.WaitsForCompany:   "All requests that the company may have under way were taken: its receivers answer slowly.",
-	webhook.WaitsForCapacity:  "The platform was sending as much as it can; operators see this as tradegrid_lane_parked.",
-	webhook.WaitsForResume:    "The subscription is paused or disabled; the delivery goes out when it is resumed, unless it has expired by then.",
-	webhook.WaitsForKey:       "The platform cannot decrypt the secret of the subscription at the moment; its operators have to provide the key.",
-	webhook.WaitsForSweeper:   "Nothing keeps the delivery any more; it goes out again within seconds.",
-	webhook.WaitsForRouter:    "The event is on its way to the subscription.",
 }

@@ -163,7 +163,7 @@ func (d *DeliveryRecord) showWaiting(r receiverState, now time.Time) {
 		w = webhook.WaitsForResume
 	case d.NextAttemptAt == nil && r.BreakerOpens > 0 && r.OpenUntil != nil && r.OpenUntil.Std().After(now):
 		w, d.NextAttemptAt = webhook.WaitsForCircuit, r.OpenUntil
-	case d.NextAttemptAt == nil && d.waits != nil && *d.waits != webhook.WaitsForCircuit && *d.waits != webhook.WaitsForResume:
+	case d.NextAttemptAt == nil && d.waits != nil && !d.waits.HoldsQueue():
 		w = *d.waits
 	case d.NextAttemptAt == nil:
 		w = webhook.WaitsForSweeper

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
@@ -33,7 +32,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 		laneParked.WithLabelValues(in.cause.String()).Inc()
 	}
 	res := s.result(j, a, d, in)
-	if r != nil && r.Ordered && (!res.State.Open() || in.cause == blocked) {
+	if r != nil && r.Ordered && (!res.State.Open() || causes[in.cause].holdsRecord) {
 		s.passTurn(j, res)
 	}
 	switch d.outcome {
@@ -102,27 +101,18 @@ func (s *Sender) result(j *job, a *attempted, d decision, in retryInput) *result
 
 // waiting is what a delivery that stays open waits for.
 func waiting(j *job, d decision, why cause) *webhook.Waiting {
-	w := webhook.WaitsForRetry
-	switch why {
-	case answered, unanswered, expired, deleted: // only the first two leave it open
-		switch {
-		case d.outcome == keepLast:
-			w = webhook.WaitsForReturn
-		case d.asked:
-			w = webhook.WaitsAsAsked
-		}
-	case breakerOpen:
-		w = webhook.WaitsForCircuit
-	case laneFull, laneWaited:
+	row := causes[why]
+	w := row.waits
+	switch {
+	case w != "":
+	case row.outcome == park:
 		w = j.waited
-	case paused:
-		w = webhook.WaitsForResume
-	case noKey:
-		w = webhook.WaitsForKey
-	case receiverDown:
+	case d.outcome == keepLast:
 		w = webhook.WaitsForReturn
-	case blocked:
-		w = webhook.WaitsForTurn
+	case d.asked:
+		w = webhook.WaitsAsAsked
+	default:
+		w = webhook.WaitsForRetry
 	}
 	return &w
 }
@@ -148,20 +138,12 @@ func (s *Sender) produce(j *job, rec *kgo.Record, then func()) {
 
 // deadLetter writes a failed delivery to the dead letter topic, then stores the result.
 func (s *Sender) deadLetter(j *job, why cause, res *result) {
-	reason := deadletter.Attempts
-	switch why {
-	case expired:
-		reason = deadletter.TTL
-	case deleted:
-		reason = deadletter.Deleted
-	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused, noKey, receiverDown, blocked:
-	}
 	text := ""
 	if res.Err != nil {
 		text = *res.Err
 	}
 	for {
-		err := s.dead.Delivery(s.work, j.msg, reason, text)
+		err := s.dead.Delivery(s.work, j.msg, causes[why].dead, text)
 		if err == nil {
 			s.seen.close(j)
 			s.results.add(res)

@@ -26,7 +26,7 @@ var (
 		Name: "tradegrid_delivery_inflight", Help: "Requests to receivers in flight.",
 	})
 	laneParked = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_lane_parked", Help: "Deliveries parked without an attempt, by reason.",
+		Name: "tradegrid_lane_parked", Help: "Deliveries parked without an attempt, by reason: " + parkedReasons() + parkedNewer + " (a later release wrote the record).",
 	}, []string{"reason"})
 	breakerState = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "tradegrid_breaker_state", Help: "Receivers known to this process, by state of their circuit breaker.",
@@ -42,6 +42,21 @@ var (
 // parkedNewer is the reason for records of a later release.
 const parkedNewer = "newer"
 
+// parks reports whether deliveries are put off without an attempt.
+func (r *causeRow) parks() bool {
+	return r.outcome == park || r.outcome == parkInStore || r.outcome == keepLast
+}
+
+// parkedReasons names them for operators.
+func parkedReasons() (text string) {
+	for _, row := range causes {
+		if row.parks() {
+			text += row.name + " (" + row.meaning + "), "
+		}
+	}
+	return text
+}
+
 // Metrics are the collectors of this package, with all known labels: rates do not see the first increment of a counter
 // that was not there before.
 func Metrics() []prometheus.Collector {
@@ -54,8 +69,10 @@ func Metrics() []prometheus.Collector {
 		deliveryLatency.WithLabelValues(attempt, store.TierHealthy)
 		deliveryLatency.WithLabelValues(attempt, store.TierBlocked)
 	}
-	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused, noKey, receiverDown, blocked} {
-		laneParked.WithLabelValues(c.String())
+	for _, row := range causes {
+		if row.parks() {
+			laneParked.WithLabelValues(row.name)
+		}
 	}
 	laneParked.WithLabelValues(parkedNewer)
 	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {

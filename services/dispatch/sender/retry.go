@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -65,12 +66,37 @@ const (
 	noKey                     // the key that decrypts its secret is missing
 	receiverDown              // the receiver is down, and this would be the last attempt
 	blocked                   // an earlier delivery of its record is open, and the subscription is ordered
+	causeCount
 )
 
-// String is the name in metrics and logs.
-func (c cause) String() string {
-	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted", "no_key", "receiver_down", "record"}[c]
+// causeRow is what follows from a cause.
+type causeRow struct {
+	name        string          // in metrics and logs
+	meaning     string          // for operators, where no attempt is made
+	outcome     outcome         // retry for an attempt that was made: then its result decides
+	waits       webhook.Waiting // what the delivery waits for; empty = what its attempt or its queue says
+	holdsRecord bool            // it waits for others of its record, which have to let it go
+	dead        string          // reason of the dead letter
+	err         string          // error of the delivery that is over
 }
+
+// causes has a row for each cause. What waits and fails is named by the table of package webhook.
+var causes = [causeCount]causeRow{ //nolint:gochecknoglobals // a constant
+	answered:     {name: "answered", outcome: retry, dead: deadletter.Attempts},
+	unanswered:   {name: "unanswered", outcome: retry, dead: deadletter.Attempts},
+	breakerOpen:  {name: "breaker_open", meaning: "the receiver rests", outcome: park, waits: webhook.WaitsForCircuit},
+	laneFull:     {name: "lane_full", meaning: "the receiver takes too little", outcome: park},
+	laneWaited:   {name: "lane_waited", meaning: "the receiver takes too little", outcome: park},
+	paused:       {name: "paused", meaning: "by the owner of the subscription", outcome: parkInStore, waits: webhook.WaitsForResume},
+	expired:      {name: "expired", outcome: deadLetter, dead: deadletter.TTL, err: webhook.Expired},
+	deleted:      {name: "deleted", outcome: deadLetter, dead: deadletter.Deleted, err: webhook.SubscriptionDeleted},
+	noKey:        {name: "no_key", meaning: "the secret cannot be decrypted", outcome: park, waits: webhook.WaitsForKey},
+	receiverDown: {name: "receiver_down", meaning: "the last attempt waits for the return of the receiver", outcome: keepLast, waits: webhook.WaitsForReturn},
+	blocked:      {name: "record", meaning: "an earlier delivery of the same record is open", outcome: parkInStore, waits: webhook.WaitsForTurn, holdsRecord: true},
+}
+
+// String is the name in metrics and logs.
+func (c cause) String() string { return causes[c].name }
 
 // outcome is what happens to a delivery next.
 type outcome int
@@ -107,26 +133,23 @@ type retryInput struct {
 
 // decide says what happens to a delivery next.
 func (c *RetryConfig) decide(in retryInput) decision {
-	switch in.cause {
-	case expired:
-		return decision{outcome: deadLetter, reason: "ttl expired"}
-	case deleted:
-		return decision{outcome: deadLetter, reason: "subscription deleted"}
-	case paused, blocked:
+	switch row := causes[in.cause]; row.outcome {
+	case deadLetter:
+		return decision{outcome: deadLetter, reason: row.err}
+	case parkInStore:
 		return decision{outcome: parkInStore}
-	case breakerOpen, laneFull, laneWaited, noKey:
+	case park:
 		wait := max(in.cooldownEnds.Sub(in.now), c.Lines[0].Delay)
 		if in.parks >= c.MaxParks {
 			return decision{outcome: parkInStore, wait: c.jittered(wait)}
 		}
 		return decision{outcome: park, wait: c.jittered(wait)}
-	case receiverDown:
+	case keepLast:
 		return decision{outcome: keepLast, wait: c.untilLastChance(in.expires, in.now)}
-	case answered:
-		if in.status >= 200 && in.status < 300 {
-			return decision{outcome: success}
-		}
-	case unanswered:
+	case success, retry: // an attempt was made
+	}
+	if in.status >= 200 && in.status < 300 {
+		return decision{outcome: success}
 	}
 	if in.attempt >= c.MaxAttempts {
 		return decision{outcome: deadLetter}

@@ -20,7 +20,7 @@ const sqlSelectOpen = `SELECT company_id, subscription_id, id, event_id, event, 
 FROM deliveries AS d
 WHERE state < 2 AND (company_id, subscription_id, id) > ($1, $2, $3)
  AND (expires_at <= $4 OR next_attempt_at < $5 OR (next_attempt_at IS NULL AND state = 0 AND updated_at <= $6
-  AND (entity_id IS NULL OR waiting_for IS NULL OR waiting_for <> 'record' OR NOT EXISTS (SELECT 1 FROM deliveries AS b
+  AND (entity_id IS NULL OR waiting_for IS NULL OR waiting_for <> '` + string(webhook.WaitsForTurn) + `' OR NOT EXISTS (SELECT 1 FROM deliveries AS b
    WHERE b.company_id = d.company_id AND b.subscription_id = d.subscription_id AND b.entity_id = d.entity_id AND b.entity_id IS NOT NULL AND b.completed_at IS NULL
     AND (b.entity_version, b.event_id) < (d.entity_version, d.event_id)))))
 ORDER BY company_id, subscription_id, id LIMIT $7`

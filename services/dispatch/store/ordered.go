@@ -88,7 +88,7 @@ func (Deliveries) Unhold(tx *db.Tx, sub webhook.SubscriptionKey) {
 	tx.Queue(sqlUnhold, sub.Company, sub.ID)
 }
 
-var sqlSkip = deliveries.Update(`SET state = 3, error = 'skipped', next_attempt_at = NULL, waiting_for = NULL, completed_at = $4, updated_at = $4
+var sqlSkip = deliveries.Update(`SET state = 3, error = '` + webhook.Skipped + `', next_attempt_at = NULL, waiting_for = NULL, completed_at = $4, updated_at = $4
 WHERE company_id = $1 AND subscription_id = $2 AND id = $3 AND state + 0 < 2`)
 
 // Skip gives up an open delivery.

@@ -10,10 +10,11 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // sqlSelectWaiting counts the open deliveries of all companies.
-const sqlSelectWaiting = `SELECT COALESCE(waiting_for, CASE state WHEN 1 THEN 'answer' ELSE 'sender' END) AS waits, count(*), min(created_at)
+const sqlSelectWaiting = `SELECT COALESCE(waiting_for, CASE state WHEN 1 THEN '` + string(webhook.WaitsForAnswer) + `' ELSE '` + string(webhook.WaitsForSender) + `' END) AS waits, count(*), min(created_at)
 FROM deliveries WHERE state < 2 GROUP BY waits ORDER BY min(created_at)`
 
 // WaitingCount is how many open deliveries wait for something.

@@ -19,7 +19,7 @@ func (Deliveries) Request(tx *db.Tx, d webhook.RequestedDelivery) {
 		d.IsTest, d.RedeliveryOf, d.RedeliveryNo, d.Payload, d.CreatedAt, d.CreatedAt)
 }
 
-var sqlFailOpen = deliveries.Update(`SET state = 3, error = 'subscription deleted', next_attempt_at = NULL, waiting_for = NULL, completed_at = $3, updated_at = $3
+var sqlFailOpen = deliveries.Update(`SET state = 3, error = '` + webhook.SubscriptionDeleted + `', next_attempt_at = NULL, waiting_for = NULL, completed_at = $3, updated_at = $3
 WHERE company_id = $1 AND subscription_id = $2 AND state < 2`)
 
 // FailOpen fails the open deliveries of a subscription that is about to be deleted.

@@ -362,9 +362,9 @@ func (s *Sweeper) decide(v *store.OpenDelivery, receiver store.ReceiverState, ex
 	end := failure{}
 	switch grace := s.expireGrace(v); {
 	case !exists:
-		end = failure{deadletter.Deleted, "subscription deleted"}
+		end = failure{deadletter.Deleted, webhook.SubscriptionDeleted}
 	case !v.Expires.After(w.Now.Add(-grace)):
-		end = failure{deadletter.TTL, "ttl expired"}
+		end = failure{deadletter.TTL, webhook.Expired}
 	case int(v.Attempt) >= s.cfg.Policy.MaxAttempts && v.State == webhook.StatePending:
 		end = failure{deadletter.Attempts, "the last attempt ended without a result"}
 	}

@@ -41,7 +41,7 @@ func receiversLanes() []*Panel {
 		graph("Breakers", number, "Receivers with traffic, by state of their breaker.", query{"{{state}}", `sum by (state) (tradegrid_breaker_state{ALL})`}).stacked().
 			runbook("TradegridReceiversResting"),
 		graph("Breakers: changes", perSecond, "To open: ten failures in a row. To closed: a probe succeeded.", rate("tradegrid_breaker_transitions_total", "to")),
-		graph("Put off without an attempt", perSecond, "breaker_open: the receiver rests; lane_full, lane_waited: it takes too little; paused: by its owner; no_key: its secret cannot be decrypted; receiver_down: the last attempt waits for its return; record: an earlier delivery of the same record is open; newer: a later release wrote it.",
+		graph("Put off without an attempt", perSecond, "docs/metrics.md says what each reason is.",
 			rate("tradegrid_lane_parked", "reason")).runbook("TradegridLanesOverflow"),
 		graph("Requests in flight", number, "By process.", query{"{{instance}}", `sum by (instance) (tradegrid_delivery_inflight{ALL})`}).stacked(),
 		graph("Subscriptions disabled", number, "Within a day, because their receiver failed for days or is gone.", query{"disabled", `sum(increase(tradegrid_subscriptions_disabled_total{ALL}[1d]))`}),
