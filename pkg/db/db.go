@@ -2,6 +2,10 @@
 // It opens connection pools, runs transactions and retries them as a whole when the database asks for it,
 // resolves commits whose outcome is unknown, and sends the writes of a transaction in one round trip.
 // The SQL itself is in the services, beside the functions that use it.
+//
+// Start with [DB.RunTx], which runs a change, and [Table], which makes the statements of one. Reads outside of a change go through
+// the [DB] itself: [DB.Query], several on one snapshot through [DB.SendBatch] or [DB.ReadSnapshot]. README.md tells how a transaction
+// is written, what is tried again, what is refused, and how tests make it fail.
 package db
 
 import (

@@ -1,6 +1,12 @@
 // Package httpapi is the HTTP layer of the external API and of the admin API. Registering an operation adds its route, its checks in
 // their fixed order, its validation and its entry in the API description. Fiber and huma are used only here;
 // services register typed functions and receive typed input.
+//
+// Start with [Group.On] and the functions that take its [Routes]: [List], [Get], [Create], [Update], [Delete] and [Command] for records,
+// [Read] for what exists once, [View] and [Change] for any other input, [Upsert] and [Batch] for many writes. The type of the function that is registered is
+// the contract: parameters and bodies are its structs, whose tags validate them and describe them. A change gets its transaction from here, which
+// also stores the response for repeats with the same idempotency key. Errors are returned as they are: an apierr.Error becomes its status
+// and body, any other INTERNAL_ERROR. The package does nothing for one domain.
 package httpapi
 
 import (

@@ -4,6 +4,9 @@
 // Each step stores its effect and the place where the next one goes on in one transaction, which commits only while the
 // worker holds the lease of the job. So a job survives the death of its worker: another one takes it over when the lease
 // expires and goes on behind the last step that was stored, and every step takes effect exactly once.
+//
+// Large input goes into parts ([Options].Parts, [Task.Part]), a result grows by what the steps add to it and is read by [Result]. [Pause],
+// [Resume] and [Cancel] act between two steps.
 package job
 
 import (

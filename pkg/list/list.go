@@ -1,6 +1,11 @@
 // Package list translates the query parameters shared by all lists into SQL, and rows into a page: pages and cursors,
 // stable sorting, incremental reads, and selection of ids and fields.
 // A resource adds a [Spec] with its sorts, and its own conditions.
+//
+// Start with [Of]: it derives the list of a resource, a [View], from the struct of its items and that of its filters, which embeds
+// [Params]. [View.Page] reads a page. Where a condition follows from no field, [View.Query] returns the [Query], which takes it by
+// [Query.Where], and [View.Fetch] reads it. A [Node] holds what the lists of one process share: totals that were counted, and how
+// many pages are read at a time. Filters of requests never become SQL text; they are parameters.
 package list
 
 import (

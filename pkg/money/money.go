@@ -1,6 +1,9 @@
 // Package money holds exact number types: amounts in minor units, quantities in thousandths and percentages in basis
 // points, with their JSON, database and schema encodings, and the formulas that all documents share. It uses no floating
 // point; see docs/reference/rules.md#money.
+//
+// An [Amount] knows no currency: all amounts of a company are in its one. [LineAmount], [Discount], [Spread] and [Sum] are the formulas of
+// documents; they round half away from zero. [LineAmount], [MulDiv] and [Sum] return [ErrOverflow] beyond what JSON can carry exactly.
 package money
 
 import (

@@ -1,5 +1,9 @@
 // Package outbox implements the transactional outbox. [Append] writes a message in the transaction of the change;
 // a [Relay] publishes it to Kafka, deletes it once Kafka has acknowledged it, and writes the event log.
+//
+// A domain needs [Raise] at most, and not even that for records of package resource, which raises their events. A process that publishes runs a
+// [Relay]; any number may run, they share the buckets of companies by leases. Duplicates are possible, loss is not, and the messages of one record
+// are first published in the order of their positions. [DeadRows] are those that Kafka will not take, [ReadBacklog] counts what waits.
 package outbox
 
 import (

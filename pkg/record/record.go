@@ -1,5 +1,10 @@
 // Package record holds the fields that every mutable record has (key, version, event position, timestamps) and derives
 // columns, snapshots and patches from the fields of a struct.
+//
+// A record embeds [Key], the struct of the fields that clients write, and [Meta]. [PlanOf] reads the tags of a struct once: json names a
+// field, db its column if that differs ("-" = none), search says that a list finds it by its text or as a phone number. A [Patch] is the body of a
+// change; [Plan.Snapshot] keeps a record before one and tells what differs after. Package resource builds on both; few others need this
+// package for more than [NewID], [Meta] and Patch.
 package record
 
 import (

@@ -2,6 +2,10 @@
 // fields of the record and applies every change in the same steps: lock, precondition, rule, write, events. A record with
 // [Lines] is a document: its table reads and writes them with it.
 // Joins, aggregates and updates of single columns are hand-written SQL in the domains.
+//
+// Start with [Of], which makes a table, and its verbs [Table.Create], [Table.Change] and [Table.Delete]. A rule is the function that
+// Change calls with the record before and the value to change: it returns a fault, or changes the value. [LinesOf] makes the lines of a
+// document. [Table.OnChange] adds rows that follow from a change, such as a history. A struct that has no columns fails when the program starts.
 package resource
 
 import (

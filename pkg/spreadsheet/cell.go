@@ -1,6 +1,10 @@
 // Package spreadsheet writes and reads tables as CSV and XLSX files: one row per record, one column per field. What it writes it
 // reads back: see docs/reference/jobs.md#csv and docs/reference/jobs.md#xlsx. It knows no records; packages exports and imports
 // map fields to cells.
+//
+// Write with [NewCSV] or [NewXLSX]; the latter can be suspended between two rows, so that a job writes it in steps. Read with [ReadCSV] or
+// [ReadXLSX], which return [Rows] and hold one row at a time. [Limits] bound what a file may take, because strangers send them: what is beyond is a
+// [FileError], whose text tells a user what to change.
 package spreadsheet
 
 import (

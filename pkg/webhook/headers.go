@@ -1,6 +1,10 @@
 // Package webhook implements the format of webhook requests: the envelope, its headers and signatures, and the event
 // patterns and filters of subscriptions. The format is documented for receivers in docs/webhooks.md. Sending, retrying
 // and storing are up to the dispatcher.
+//
+// [Envelope.Freeze] makes the bytes that are stored, signed and sent, each time the same. A [Signer] signs a request, [Verify] checks one as receivers
+// do. [ParseEventPattern] and [CompileFilter] read what a subscription asks for, and [Terms.Decide] says whether it gets an event. A [Message]
+// is a delivery on its way through Kafka.
 package webhook
 
 // Names of the request headers, in Go's canonical form.
