@@ -8,7 +8,7 @@ import (
 
 // Folders of the examples below schemas/.
 const (
-	ExternalExamples = "openapi/examples/external" // <operationId>.json
+	ExternalExamples = "openapi/examples/external" // a file of each tag: examples by operationId
 	AdminExamples    = "openapi/examples/admin"
 	EventExamples    = "events" // <event>.example.json
 )

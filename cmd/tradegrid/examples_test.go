@@ -113,10 +113,12 @@ func (r *exampleRecorder) event(name string, raw []byte) {
 func (r *exampleRecorder) settle(t *testing.T) {
 	t.Helper()
 	want := map[string][]byte{}
-	for op, described := range r.ops {
-		id, _ := described["operationId"].(string)
-		require.NotEmpty(t, r.kept[id], "%s: no request of the walk succeeds", op)
-		want[filepath.Join(r.folder, id+".json")] = r.file(t, id)
+	for tag, ids := range r.byTag(t) {
+		var all object
+		for _, id := range slices.Sorted(slices.Values(ids)) {
+			all = append(all, member{id, r.examplesOf(t, id)})
+		}
+		want[filepath.Join(r.folder, strings.ReplaceAll(strings.ToLower(tag), " ", "-")+".json")] = indent(t, all)
 	}
 	for name, raw := range r.events {
 		s := newStabilizer()
@@ -138,10 +140,22 @@ func (r *exampleRecorder) settle(t *testing.T) {
 	}
 }
 
-// file is the content of the file of an operation: its examples by status.
-func (r *exampleRecorder) file(t *testing.T, id string) []byte {
+// byTag lists the operations of each tag.
+func (r *exampleRecorder) byTag(t *testing.T) map[string][]string {
 	t.Helper()
-	var all []any
+	all := map[string][]string{}
+	for op, described := range r.ops {
+		id, _ := described["operationId"].(string)
+		require.NotEmpty(t, r.kept[id], "%s: no request of the walk succeeds", op)
+		tag, _ := described["tags"].([]any)[0].(string)
+		all[tag] = append(all[tag], id)
+	}
+	return all
+}
+
+// examplesOf are the examples of an operation, by status.
+func (r *exampleRecorder) examplesOf(t *testing.T, id string) (all []any) {
+	t.Helper()
 	for _, status := range slices.Sorted(maps.Keys(r.kept[id])) {
 		e, s := r.kept[id][status], newStabilizer()
 		fields := object{{"path", s.text(e.path)}}
@@ -168,7 +182,7 @@ func (r *exampleRecorder) file(t *testing.T, id string) []byte {
 		}
 		all = append(all, fields)
 	}
-	return indent(t, all)
+	return all
 }
 
 func (r *exampleRecorder) committed(t *testing.T) []string {
@@ -199,19 +213,22 @@ func (r *exampleRecorder) write(t *testing.T, want map[string][]byte) {
 func shapeIn(t *testing.T, content []byte) string {
 	t.Helper()
 	v := ordered(t, content)
-	all, ok := v.([]any)
-	if !ok {
-		return shapeOf(v)
-	}
 	var out strings.Builder
-	for _, e := range all {
-		for _, m := range e.(object) {
-			raw, err := json.Marshal(m.value)
-			require.NoError(t, err)
-			if m.key == "answer" {
-				raw = []byte(shapeOf(m.value))
+	for _, op := range v.(object) {
+		all, ok := op.value.([]any)
+		if !ok {
+			return shapeOf(v) // of an event
+		}
+		out.WriteString(op.key + "\n")
+		for _, e := range all {
+			for _, m := range e.(object) {
+				raw, err := json.Marshal(m.value)
+				require.NoError(t, err)
+				if m.key == "answer" {
+					raw = []byte(shapeOf(m.value))
+				}
+				out.WriteString("  " + m.key + " " + string(raw) + "\n")
 			}
-			out.WriteString(m.key + " " + string(raw) + "\n")
 		}
 	}
 	return out.String()
@@ -238,16 +255,15 @@ func indent(t *testing.T, v any) []byte {
 func TestDescriptionShowsTheExamples(t *testing.T) {
 	t.Parallel()
 	for base, api := range bothAPIs() {
-		file, folder := descriptionFile, schemas.ExternalExamples
+		file := descriptionFile
 		if base == httpapi.AdminBasePath {
-			file, folder = adminFile, schemas.AdminExamples
+			file = adminFile
 		}
 		p := readPromises(t, file)
 		for _, op := range api.Ops() {
-			raw, err := os.ReadFile(filepath.Join(committedSchemas, folder, op.ID+".json"))
-			require.NoError(t, err, "there is no example: run make examples")
-			var all []httpapi.Example
-			require.NoError(t, json.Unmarshal(raw, &all))
+			all, err := api.RecordedExamples(op.ID)
+			require.NoError(t, err)
+			require.NotEmpty(t, all, "%s has no example: run make examples", op.ID)
 			for _, e := range all {
 				name := strconv.Itoa(e.Status)
 				if e.Answer != nil {

@@ -106,6 +106,7 @@ type API struct {
 	desc        *huma.OpenAPI
 	docs        docsPages
 	illustrated func() error // adds the examples to desc, once
+	examples    func() (map[string][]Example, error)
 	ops         []Op
 	types       map[string][2]reflect.Type // of bodies and answers, by operationId; they know the order of fields
 	described   sync.Map                   // operationId → Operation, of those that somebody asked for
@@ -179,7 +180,7 @@ func New(cfg Config) *API {
 	}
 	keys := idempotency.New(idempotency.Config{DB: cfg.DB, TTL: cfg.KeyTTL, Lease: cfg.KeyLease, Keys: cfg.Keys, Quota: cfg.KeyQuota})
 	a := &API{types: map[string][2]reflect.Type{}, cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now), uploads: newUploads(cfg.UploadBytes)}
-	a.illustrated = sync.OnceValue(a.illustrate)
+	a.illustrated, a.examples = sync.OnceValue(a.illustrate), sync.OnceValues(a.readExamples)
 	a.server = transport.New(transport.Config{
 		Base: of.base, Release: cfg.Release, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
 		MaxConnections: cfg.MaxConnections, MaxPerAddress: cfg.MaxPerAddress, Log: cfg.Log, Answered: a.answered,

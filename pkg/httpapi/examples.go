@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -15,8 +14,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Example is a request of an operation with its answer, as the API description shows it. The file <operationId>.json of
-// [Config.Examples] has those of an operation, at most one for each status.
+// Example is a request of an operation with its answer, as the API description shows it. The files of [Config.Examples], one of each tag,
+// have lists of them by operationId, at most one for each status.
 type Example struct {
 	Path      string          `json:"path"`                // with its query, relative to the root of the API
 	BodyMedia string          `json:"bodyMedia,omitempty"` // of the request; none = JSON
@@ -28,39 +27,41 @@ type Example struct {
 
 // RecordedExamples returns the recorded requests of an operation with their answers.
 func (a *API) RecordedExamples(id string) ([]Example, error) {
+	all, err := a.examples()
+	return all[id], err
+}
+
+// readExamples returns the examples of all operations, by operationId.
+func (a *API) readExamples() (map[string][]Example, error) {
 	if a.cfg.Examples == nil {
 		return nil, nil
 	}
-	return readExamples(a.cfg.Examples, id)
-}
-
-// readExamples returns the examples of an operation; none if they were not recorded yet.
-func readExamples(files fs.FS, op string) (all []Example, err error) {
-	raw, err := fs.ReadFile(files, op+".json")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &all)
-	}
+	names, err := fs.Glob(a.cfg.Examples, "*.json")
 	if err != nil {
-		return nil, fmt.Errorf("examples of %s: %w", op, err)
+		return nil, fmt.Errorf("list examples: %w", err)
+	}
+	all := map[string][]Example{}
+	for _, name := range names {
+		raw, err := fs.ReadFile(a.cfg.Examples, name)
+		if err == nil {
+			err = json.Unmarshal(raw, &all) // adds to those of the other files
+		}
+		if err != nil {
+			return nil, fmt.Errorf("examples in %s: %w", name, err)
+		}
 	}
 	return all, nil
 }
 
 // illustrate adds the recorded examples to the description.
 func (a *API) illustrate() error {
-	if a.cfg.Examples == nil {
-		return nil
+	all, err := a.examples()
+	if err != nil {
+		return err
 	}
 	for _, op := range a.ops {
-		all, err := readExamples(a.cfg.Examples, op.ID)
-		if err != nil {
-			return err
-		}
 		described := operationOf(a.desc.Paths[op.Path], op.Method)
-		for i, e := range all {
+		for i, e := range all[op.ID] {
 			if i == 0 {
 				exampleParams(described.Parameters, op.Path, e.Path)
 			}
