@@ -40,7 +40,7 @@ type APICmd struct {
 	FileQuota     int64         `help:"Bytes of files, thumbnails included, that a company may store. Above it, uploads are answered 409. 0 = no quota." default:"10737418240"`
 	UploadBytes   int64         `name:"max-upload-bytes" help:"Maximum bytes of the uploads that this process receives at once. One company may hold a quarter." default:"67108864"`
 	JobWorkers    int           `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
-	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
+	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only." same:"platform"`
 	webhook.Policy
 	FileFlags
 	ShedFlags

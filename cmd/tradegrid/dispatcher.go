@@ -48,7 +48,7 @@ type DispatcherCmd struct {
 	DisableAfter     time.Duration   `help:"Disable a subscription after this time without a success, if --disable-failed is reached too; 0 = never." default:"120h"`
 	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
 	LogSuccess       int             `help:"Log one of this many successful attempts; 1 = all, which is also what log level debug does. Failed attempts are always logged." default:"100"`
-	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only."`
+	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only." same:"platform"`
 	EgressProxy      string          `help:"Proxy for all requests to receivers, http://host:port or https://host:port. It is asked (CONNECT) for addresses that were resolved and checked before."`
 	PropagateTrace   bool            `help:"Send traceparent to receivers. Discloses internal ids."`
 	webhook.Policy
