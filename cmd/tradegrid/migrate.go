@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -49,6 +50,10 @@ func (c *MigrateCmd) Check() error {
 
 // Run applies the pending steps, or lists them.
 func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
+	return c.run(ctx, sql.Files, log, out)
+}
+
+func (c *MigrateCmd) run(ctx context.Context, files fs.FS, log *slog.Logger, out io.Writer) error {
 	cfg := c.databaseConfig()
 	cfg.MaxConns, cfg.Log = 4, log
 	cfg.StatementTimeout = 6 * time.Hour // building an index on a large table takes long; lock waits have their own timeout
@@ -58,16 +63,12 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 	}
 	defer d.Close()
 	if c.Plan || c.OnlyCheck {
-		phase := migrate.Expand
-		if c.Contract {
-			phase = migrate.Contract
-		}
-		return c.list(ctx, d, phase, out)
+		return c.list(ctx, d, files, out)
 	}
-	applied, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Expand, log)
+	applied, err := migrate.Up(ctx, d.Pool(), files, d.Dialect(), migrate.Expand, log)
 	if err == nil && c.Contract {
 		var removed int
-		removed, err = c.contract(ctx, d, log)
+		removed, err = c.contract(ctx, d, files, log)
 		applied += removed
 	}
 	if err != nil {
@@ -78,8 +79,8 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 }
 
 // contract applies the steps that remove what the previous release uses.
-func (c *MigrateCmd) contract(ctx context.Context, d *db.DB, log *slog.Logger) (applied int, err error) {
-	steps, err := migrate.Pending(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Contract)
+func (c *MigrateCmd) contract(ctx context.Context, d *db.DB, files fs.FS, log *slog.Logger) (applied int, err error) {
+	steps, err := migrate.Pending(ctx, d.Pool(), files, d.Dialect(), migrate.Contract)
 	if err != nil || len(steps) == 0 {
 		return 0, err
 	}
@@ -93,7 +94,7 @@ func (c *MigrateCmd) contract(ctx context.Context, d *db.DB, log *slog.Logger) (
 	if len(old) > 0 {
 		log.WarnContext(ctx, "schema contracted while earlier releases run", "processes", inUseError{old}.names())
 	}
-	return migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Contract, log)
+	return migrate.Up(ctx, d.Pool(), files, d.Dialect(), migrate.Contract, log)
 }
 
 // inUseError means that processes need what --contract would remove.
@@ -119,8 +120,12 @@ func (e inUseError) names() string {
 }
 
 // list writes the pending steps and, with --regions, the pending statements. With --check it fails if there are any.
-func (c *MigrateCmd) list(ctx context.Context, d *db.DB, phase migrate.Phase, out io.Writer) error {
-	steps, err := migrate.Plan(ctx, d.Pool(), sql.Files, d.Dialect(), phase)
+func (c *MigrateCmd) list(ctx context.Context, d *db.DB, files fs.FS, out io.Writer) error {
+	phase := migrate.Expand
+	if c.Contract {
+		phase = migrate.Contract
+	}
+	steps, err := migrate.Plan(ctx, d.Pool(), files, d.Dialect(), phase)
 	if err != nil {
 		return err
 	}
@@ -129,9 +134,12 @@ func (c *MigrateCmd) list(ctx context.Context, d *db.DB, phase migrate.Phase, ou
 		return err
 	}
 	if len(steps) > 0 {
-		if err := writePlan(out, steps); err != nil {
-			return err
-		}
+		err = writePlan(out, steps)
+	} else {
+		err = sayCurrent(ctx, d, files, out)
+	}
+	if err != nil {
+		return err
 	}
 	for _, stmt := range stmts {
 		if _, err := fmt.Fprintf(out, "%s;\n", stmt); err != nil {
@@ -142,6 +150,20 @@ func (c *MigrateCmd) list(ctx context.Context, d *db.DB, phase migrate.Phase, ou
 		return pendingError{n}
 	}
 	return nil
+}
+
+// sayCurrent writes that no step of the schema is pending, and what is left to contract.
+func sayCurrent(ctx context.Context, d *db.DB, files fs.FS, out io.Writer) error {
+	left, err := migrate.Pending(ctx, d.Pool(), files, d.Dialect(), migrate.Contract)
+	if err != nil {
+		return err
+	}
+	says := "The schema is that of this release, and nothing is left to contract."
+	if n := len(left); n > 0 {
+		says = fmt.Sprintf("The schema is that of this release. Steps left to contract: %d; --contract --plan lists them.", n)
+	}
+	_, err = fmt.Fprintln(out, says)
+	return err
 }
 
 // writePlan writes a row for each step. Rows and durations are rough: the database estimates how many rows a table has.

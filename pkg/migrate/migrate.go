@@ -28,6 +28,10 @@ import (
 // ErrChanged is wrapped by the error for a step whose text was changed after it was applied.
 var ErrChanged = errors.New("an applied migration was changed")
 
+// ErrBeforeRelease is returned for a database that was migrated before there was a release.
+var ErrBeforeRelease = errors.New("this database is from before release 0.1.0, the first one, and cannot be upgraded: start with a new, empty database; " +
+	"what tradegrid dev keeps is in its state folder, which can be deleted")
+
 // ErrContracted is wrapped by the error for a database from which a later release has removed what this one needs.
 var ErrContracted = errors.New("the schema was contracted for a later release")
 
@@ -55,7 +59,9 @@ type Phase int
 
 // The phases.
 const (
-	Expand   Phase = iota // all but the files named NNN_name.contract.sql; binaries of the previous release keep working
+	// Expand is all but the files named NNN_name.contract.sql: binaries of the previous release keep working. On an empty database,
+	// where none can run, it is all steps.
+	Expand   Phase = iota
 	Contract              // all steps
 )
 
@@ -70,7 +76,7 @@ func (p Phase) in(steps []Step) []Step {
 // Up applies the pending steps of the phase and returns their number. Concurrent processes wait for each other. If it
 // fails or is killed, the next run continues where it stopped. If the text of an applied step has changed, the error
 // wraps [ErrChanged]; applied steps that only a newer binary knows are ignored, unless they contract the schema: then the
-// error wraps [ErrContracted].
+// error wraps [ErrContracted]. A database from before the first release is refused with [ErrBeforeRelease].
 // The pool must allow at least two connections.
 func Up(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect, phase Phase, log *slog.Logger) (applied int, err error) {
 	return newRunner(pool, log).up(ctx, files, dialect, phase)
@@ -85,10 +91,11 @@ func Pending(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Di
 	return pending(ctx, pool, steps, phase)
 }
 
-// Usable returns an error that wraps [ErrContracted] if a later release has removed from the database what this one needs.
+// Usable returns an error that wraps [ErrContracted] if a later release has removed from the database what this one needs, and
+// [ErrBeforeRelease] if no release can use it.
 func Usable(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect) error {
 	_, err := Pending(ctx, pool, files, dialect, Expand)
-	if errors.Is(err, ErrContracted) {
+	if errors.Is(err, ErrContracted) || errors.Is(err, ErrBeforeRelease) {
 		return err
 	}
 	return nil // whatever else is wrong, the readiness of the process says so until it is mended
@@ -243,8 +250,14 @@ func pending(ctx context.Context, pool *pgxpool.Pool, all []Step, phase Phase) (
 	if err != nil {
 		return nil, fmt.Errorf("read applied migrations: %w", err)
 	}
+	if _, old := recorded[stepBeforeRelease]; old {
+		return nil, ErrBeforeRelease
+	}
 	if err := contracted(all, recorded); err != nil {
 		return nil, err
+	}
+	if len(recorded) == 0 {
+		phase = Contract // no binaries of an earlier release can run on an empty database
 	}
 	steps := phase.in(all)
 	var todo []Step
@@ -294,6 +307,9 @@ type stepKey struct {
 	version string
 	number  int
 }
+
+// stepBeforeRelease made the table of companies before release 0.1.0. No migration has its number since.
+var stepBeforeRelease = stepKey{"010", 1}
 
 func readRecorded(ctx context.Context, pool *pgxpool.Pool) (map[stepKey]string, error) {
 	var tables int

@@ -235,11 +235,30 @@ func TestStepsOfNewerBinaryAreLeftAlone(t *testing.T) {
 	require.NoError(t, Usable(t.Context(), pool, files(newer), db.PostgreSQL))
 }
 
+// A database from before there was a release is left as it is.
+func TestDatabaseOfBeforeTheReleaseIsRefused(t *testing.T) {
+	t.Parallel()
+	pool := database(t)
+	require.NoError(t, newRunner(pool, nil).bootstrap(t.Context()))
+	_, err := pool.Exec(t.Context(), `INSERT INTO schema_steps (version, step, checksum, applied_at)
+VALUES ('001', 1, 'x', now()), ('010', 1, 'y', now()), ('193.contract', 1, 'z', now())`)
+	require.NoError(t, err)
+	for _, phase := range []Phase{Expand, Contract} {
+		_, err = Up(t.Context(), pool, sql.Files, db.PostgreSQL, phase, nil)
+		require.ErrorIs(t, err, ErrBeforeRelease)
+		_, err = Plan(t.Context(), pool, sql.Files, db.PostgreSQL, phase)
+		require.ErrorIs(t, err, ErrBeforeRelease)
+	}
+	require.ErrorIs(t, Usable(t.Context(), pool, sql.Files, db.PostgreSQL), ErrBeforeRelease)
+	require.False(t, truth(t, pool, `SELECT EXISTS (SELECT 1 FROM pg_tables WHERE tablename = 'counters')`))
+}
+
 // What older binaries need goes only when it is asked for, and after what is new.
 func TestContractComesLastAndOnDemand(t *testing.T) {
 	t.Parallel()
+	base := map[string]string{"001_base.sql": "CREATE TABLE runs (n BIGINT NOT NULL);"}
 	set := files(map[string]string{
-		"001_base.sql":             "CREATE TABLE runs (n BIGINT NOT NULL);",
+		"001_base.sql":             base["001_base.sql"],
 		"001_base.contract.sql":    "INSERT INTO runs (n) VALUES (3);",
 		"001_base.contract.pg.sql": "INSERT INTO runs (n) VALUES (4);",
 		"001_base.contract.crdb.sql": `SELECT crdb_internal.node_id();
@@ -247,6 +266,8 @@ func TestContractComesLastAndOnDemand(t *testing.T) {
 		"001_base.pg.sql": "INSERT INTO runs (n) VALUES (2);",
 	})
 	pool := database(t)
+	_, err := Up(t.Context(), pool, files(base), db.PostgreSQL, Expand, nil)
+	require.NoError(t, err)
 	for range 2 {
 		_, err := Up(t.Context(), pool, set, db.PostgreSQL, Expand, nil)
 		require.NoError(t, err)
@@ -272,6 +293,26 @@ func TestContractComesLastAndOnDemand(t *testing.T) {
 	applied, err = Up(t.Context(), pool, set, db.PostgreSQL, Expand, nil)
 	require.NoError(t, err, "an expansion after the contraction finds nothing to do")
 	require.Zero(t, applied)
+}
+
+// On an empty database, no binaries of an earlier release can run: nothing is left to contract.
+func TestEmptyDatabaseIsContractedAtOnce(t *testing.T) {
+	t.Parallel()
+	set := files(map[string]string{
+		"001_base.sql":          "CREATE TABLE runs (n BIGINT NOT NULL DEFAULT 7);",
+		"002_next.contract.sql": "ALTER TABLE runs ALTER COLUMN n DROP DEFAULT;",
+		"003_next.sql":          "INSERT INTO runs (n) VALUES (1);",
+	})
+	pool := database(t)
+	todo, err := Pending(t.Context(), pool, set, db.PostgreSQL, Expand)
+	require.NoError(t, err)
+	require.Len(t, todo, 3)
+	applied, err := Up(t.Context(), pool, set, db.PostgreSQL, Expand, nil)
+	require.NoError(t, err)
+	require.Equal(t, 3, applied)
+	todo, err = Pending(t.Context(), pool, set, db.PostgreSQL, Contract)
+	require.NoError(t, err)
+	require.Empty(t, todo)
 }
 
 func TestRealMigrationsCanBeRepeated(t *testing.T) {

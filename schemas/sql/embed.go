@@ -1,4 +1,5 @@
-// Package sql holds the migrations of the database, which package migrate applies.
+// Package sql holds the schema of the database, which package migrate applies: the files of release 0.1.0, one for each room that
+// has tables, and the migrations of later releases.
 package sql
 
 import "embed"

@@ -1,7 +1,6 @@
 package orders_test
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -13,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/apitest"
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 
 // order places an order of one item of the price.
@@ -352,61 +349,4 @@ func TestEventsOfPayments(t *testing.T) {
 		delete(data, "order")
 		require.Equal(t, answer, data, "the event has what was answered")
 	}
-}
-
-// An API node of the release before inserts payments so, and changes prepaidAmount with them.
-var (
-	sqlInsertBefore = db.Table("order_payments").Insert(`(company_id, order_id, id, delta, created_by_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)`)
-	sqlPayBefore    = db.Table("orders").Update(`SET prepaid_amount = prepaid_amount + $3, was_paid = TRUE, payment_status = 'partial', version = version + 1 WHERE company_id = $1 AND id = $2`)
-)
-
-func TestPaymentsOfTheReleaseBefore(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	id := s.order(1000)
-	insert := func(delta int64, at time.Time) {
-		require.NoError(t, s.d.RunTx(t.Context(), "test.before", func(_ context.Context, tx *db.Tx) error {
-			tx.Queue(sqlInsertBefore, s.Principal.Company, id, uuid.Must(uuid.NewV7()), delta, s.Principal.Actor, at)
-			tx.Queue(sqlPayBefore, s.Principal.Company, id, delta)
-			return nil
-		}))
-	}
-	insert(500, time.Now())
-	insert(-200, time.Now())
-	s.requirePaid(id, 300, "partial")
-	list := s.paymentItems("/orders/" + id + "/payments?kind=payment")
-	require.Len(t, list, 1)
-	p := list[0]
-	require.Equal(t, []any{500.0, "unspecified", 0.0, 1.0, map[string]any{}}, []any{p["amount"], p["method"], p["refundedAmount"], p["version"], p["metadata"]})
-	paidAt, err := time.Parse(time.RFC3339, p["paidAt"].(string))
-	require.NoError(t, err)
-	require.WithinDuration(t, time.Now(), paidAt, time.Minute)
-	require.Equal(t, 300.0, s.refund(id, p["id"].(string), nil).OK(201)["amount"], "what the order has left")
-	s.requirePaid(id, 0, "refunded")
-
-	// Payments that were recorded before the migration are of the time of their record.
-	at := time.Now().Add(-90 * 24 * time.Hour)
-	insert(40, at)
-	for _, step := range migrationSteps(t, "264_order_payments.sql", "UPDATE order_payments") {
-		_, err := s.d.Exec(t.Context(), step)
-		require.NoError(t, err)
-	}
-	list = s.paymentItems("/payments?orderId=" + id + "&paidTo=" + url.QueryEscape(at.Add(time.Hour).UTC().Format(time.RFC3339)))
-	require.Len(t, list, 1)
-	require.Equal(t, []any{40.0, list[0]["createdAt"], list[0]["createdAt"]}, []any{list[0]["amount"], list[0]["paidAt"], list[0]["updatedAt"]})
-	s.requirePaid(id, 40, "partial")
-}
-
-// migrationSteps are the statements of a migration that begin so.
-func migrationSteps(t *testing.T, file, begin string) (steps []string) {
-	t.Helper()
-	raw, err := sql.Files.ReadFile(file)
-	require.NoError(t, err)
-	for statement := range strings.SplitSeq(string(raw), ";\n") {
-		if at := strings.Index(statement, begin); at >= 0 && (at == 0 || statement[at-1] == '\n') && strings.HasPrefix(statement[at:], begin) {
-			steps = append(steps, statement[at:])
-		}
-	}
-	require.NotEmpty(t, steps)
-	return steps
 }

@@ -77,7 +77,7 @@ const endOfDeliveries = `SELECT CASE WHEN state >= 2 THEN ((created_at AT TIME Z
 // The expression that row-level TTL gets for deliveries keeps those that are open; it can be computed on both.
 func TestOpenDeliveriesNeverExpire(t *testing.T) {
 	t.Parallel()
-	file, err := fs.ReadFile(sql.Files, "065_lifetimes.crdb.sql")
+	file, err := fs.ReadFile(sql.Files, "004_delivery.crdb.sql")
 	require.NoError(t, err)
 	expression, _, _ := strings.Cut(strings.TrimPrefix(endOfDeliveries, "SELECT "), " FROM ")
 	require.Contains(t, string(file), "ALTER TABLE deliveries SET (ttl_expiration_expression = '"+strings.ReplaceAll(expression, "'", "''")+"'")

@@ -26,7 +26,6 @@ var allowances = []allowance{
 	allow(`\bFROM jobs WHERE (ended_at IS NULL|status = '\w*') ORDER BY created_at\b`, "operators look at open and failed jobs of all companies, by partial indexes"),
 	allow(`\bFROM notices WHERE status = '' AND next_at\b`, "the age of the notices that wait to be sent is measured; there are few at any time"),
 	allow(`FROM file_blobs WHERE due_at <= `, "the sweeper looks for contents of all companies that are due; there are few at any time"),
-	allow(`^UPDATE order_payments SET paid_at = created_at, updated_at = created_at WHERE ev_pos = 0\b`, "a test repeats the step of migration 264, which is about all companies"),
 	allow(`FROM deliveries WHERE state < 2 GROUP BY waits\b`, "operators look at what all open deliveries wait for"),
 	allow(`FROM webhook_subscriptions WHERE breaker_opens > 0\b`, "operators look at the receivers of all companies that rest"),
 	allow(`\bFROM sessions WHERE hash = \$\d`, "a session is found by the hash of its cookie, and tells the company"),

@@ -1,1 +1,0 @@
-ALTER TABLE admin_changes SET (ttl_expiration_expression = 'expires_at', ttl_job_cron = '@daily', ttl_disable_changefeed_replication = 'true');

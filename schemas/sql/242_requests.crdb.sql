@@ -1,1 +1,0 @@
-ALTER TABLE api_requests SET (ttl_expiration_expression = '((created_at AT TIME ZONE ''UTC'') + INTERVAL ''7 days'') AT TIME ZONE ''UTC''', ttl_job_cron = '@daily', ttl_delete_rate_limit = 2000, ttl_disable_changefeed_replication = 'true');

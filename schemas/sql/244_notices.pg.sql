@@ -1,1 +1,0 @@
-CREATE INDEX IF NOT EXISTS notices_expires_idx ON notices (expires_at);

@@ -1,1 +1,0 @@
-CREATE INDEX IF NOT EXISTS job_inputs_expires_idx ON job_inputs (expires_at);
