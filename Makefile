@@ -1,7 +1,9 @@
 # Every target says what it is for in the comment behind it: `make help` prints them.
 SHELL       := /bin/bash -o pipefail
 GO          ?= go
-RELEASE     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The newest release of the changelog. A build of its commit, which has the tag v$(VERSION), is that release; others say how far they are.
+VERSION     := $(shell awk '/^## [0-9]/ {print $$2; exit}' CHANGELOG.md)
+RELEASE     ?= $(shell (git describe --tags --match 'v[0-9]*' --dirty || echo v$(VERSION)-g$$(git describe --always --dirty --exclude '*' || echo unknown)) 2>/dev/null | sed 's/^v//')
 COMMIT      ?= $(shell git rev-parse HEAD 2>/dev/null)
 STATE       ?= .tradegrid
 BIN         := bin/tradegrid
@@ -38,17 +40,23 @@ build: ## build the one binary into bin/
 	$(GO) build -buildvcs=false -ldflags "-X main.release=$(RELEASE) -X main.commit=$(COMMIT)" -o $(BIN) ./cmd/tradegrid
 
 .PHONY: release
-release: ## build what a laptop or a server downloads, with checksums and a bill of materials, into dist/
+release: RELEASE := $(VERSION)
+release: release-check ## build what a laptop or a server downloads, with checksums and a bill of materials, into dist/, all with the number of the release
 	rm -rf dist && mkdir dist
 	for target in $(TARGETS); do \
 	  os=$${target%/*} name=tradegrid_$(RELEASE)_$${target/\//_} && \
 	  CGO_ENABLED=0 GOOS=$$os GOARCH=$${target#*/} $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.release=$(RELEASE) -X main.commit=$(COMMIT)" \
 	    -o dist/$$name/$$([ $$os = windows ] && echo tradegrid.exe || echo tradegrid) ./cmd/tradegrid && \
 	  cp LICENSE README.md dist/$$name && \
+	  { [ $$target != $(firstword $(TARGETS)) ] || $(CYCLONEDX) bin -json -noserial -version v$(RELEASE) -output dist/tradegrid_$(RELEASE).cdx.json dist/$$name/tradegrid; } && \
 	  tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $$name | gzip -n >dist/$$name.tar.gz && rm -r dist/$$name || exit 1; \
 	done
-	$(CYCLONEDX) app -json -noserial -main cmd/tradegrid -output dist/tradegrid_$(RELEASE).cdx.json .
+	tests/image/release dist $(RELEASE)
 	cd dist && sha256sum * >SHA256SUMS && cat SHA256SUMS
+
+.PHONY: release-check
+release-check: ## check that changelog, program, chart, image and bill of materials say the same number
+	cd tests/image && $(GOTESTSUM) -- -count=1 -run '^TestRelease' ./...
 
 .PHONY: dev
 dev: build ## run everything with a demo company until Ctrl-C
