@@ -295,9 +295,6 @@ func prepare(ctx context.Context, d *db.DB, broker kafka.Config, log *slog.Logge
 	if _, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Contract, log); err != nil {
 		return err
 	}
-	if err := d.ReadFeatures(ctx); err != nil {
-		return err
-	}
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return err

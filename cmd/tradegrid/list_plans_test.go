@@ -77,7 +77,7 @@ var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant t
 		"scheduledFrom": {"3"}, "scheduledTo": {"3"}, "dateFrom": {"-1"}, "dateTo": {"-6"},
 	})},
 	"/sales": {"sales", external + `'number', 100000 + g, 'refund_of_sale_id', CASE WHEN g % 300 = 7 THEN ` + ref("g") + ` END, 'partly_refunded', g % 7 = 0,
-		'refunded_by_sale_id', CASE WHEN g % 301 = 7 THEN ` + ref("g") + ` END, 'refunded_total', 0, ` + amounts + `, 'redeemed_points', 0, 'shift_id', ` + ref("g") + `, 'cashier_id', ` + ref("g * 7") +
+		'refunded_by_sale_id', CASE WHEN g % 301 = 7 THEN ` + ref("g") + ` END, 'refunded_total', 0, ` + amounts + `, 'redeemed_points', 0, 'shift_id', ` + ref("g") + `, 'cashier_id', ` + ref("g * 7") + `, 'created_by_id', ` + ref("g * 7") +
 		`, 'customer_id', ` + ref("g * 11"), byExternal(map[string][]string{
 		"shiftId": {aRef}, "cashierId": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "number": {"100300"},
 		"refundOfSaleId": {aRef}, "refundStatus": {"partial", "full"},

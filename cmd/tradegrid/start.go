@@ -112,7 +112,6 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return r.live.Run(ctx, r.reload) })
 		g.Go(func() error { return clock.Run(ctx) })
-		g.Go(func() error { return r.db.WatchFeatures(ctx) })
 		g.Go(func() error { return epochs.Run(ctx) })
 		g.Go(func() error { return settings.Run(ctx) })
 		for _, part := range parts {

@@ -1,6 +1,5 @@
 // Package compress stores bodies in compressed form. The form describes itself: its first byte, 1 or 2, begins no JSON text
-// and no sealed text, so that [Open] also reads bodies that were stored as they are. Whether a process may write the form
-// is decided by [db.Tx.Compresses].
+// and no sealed text, so that [Open] also reads bodies that were stored as they are.
 package compress
 
 import (

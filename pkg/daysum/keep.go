@@ -58,7 +58,7 @@ func (r *Reader) keep(ctx context.Context, p *pass) {
 // keepable lists the days that were summed and are over.
 func (p *pass) keepable() (days []*day) {
 	for _, d := range p.days {
-		if p.keeps && d.state == summed && d.end.Before(p.now.Add(-keptAfter)) && len(d.amounts) <= maxKept*p.report.Amounts {
+		if d.state == summed && d.end.Before(p.now.Add(-keptAfter)) && len(d.amounts) <= maxKept*p.report.Amounts {
 			days = append(days, d)
 		}
 	}

@@ -180,7 +180,6 @@ type pass struct {
 	parts    int // in which each day is summed
 	days     []*day
 	now      time.Time           // of the snapshot
-	keeps    bool                // days may be kept: all processes that run count changes
 	rows     map[time.Time]int64 // of day_changes, by day in UTC
 }
 
@@ -297,7 +296,7 @@ func (r *Report) scan(rows pgx.Rows) (s sums, err error) {
 }
 
 const (
-	sqlSelectKeeps   = `SELECT now(), EXISTS (SELECT 1 FROM schema_features WHERE name = 'day_sums')`
+	sqlSelectNow     = `SELECT now()`
 	sqlSelectKept    = `SELECT day, starts_at, ends_at, form, changes, keys, amounts FROM day_sums WHERE company_id = $1 AND report = $2 AND day >= $3 AND day <= $4`
 	sqlSelectChanges = `SELECT day, sum(n)::BIGINT, count(*) FROM day_changes WHERE company_id = $1 AND report = $2 AND day >= $3 AND day <= $4 GROUP BY day`
 )
@@ -310,7 +309,7 @@ func (p *pass) readKept(ctx context.Context, q db.Querier) error {
 	found := map[string]*day{}
 	forms := map[string]int32{}
 	b := &pgx.Batch{}
-	b.Queue(sqlSelectKeeps).QueryRow(func(row pgx.Row) error { return row.Scan(&p.now, &p.keeps) })
+	b.Queue(sqlSelectNow).QueryRow(func(row pgx.Row) error { return row.Scan(&p.now) })
 	b.Queue(sqlSelectChanges, p.company, string(p.report.Name), dayOf(first.start), dayOf(last.end)).Query(func(rows pgx.Rows) error {
 		var at time.Time
 		var n, count int64
@@ -342,7 +341,7 @@ func (p *pass) readKept(ctx context.Context, q db.Querier) error {
 		switch {
 		case d.start.Equal(d.end):
 			d.state = kept // nothing can be in it
-		case k != nil && p.keeps && forms[d.date.String()] == p.report.Form && k.before == d.before && k.start.Equal(d.start) && k.end.Equal(d.end):
+		case k != nil && forms[d.date.String()] == p.report.Form && k.before == d.before && k.start.Equal(d.start) && k.end.Equal(d.end):
 			d.state, d.sums = kept, k.sums
 		}
 	}

@@ -100,3 +100,10 @@ func class(pg *pgconn.PgError) string {
 	}
 	return pg.Code[:2]
 }
+
+// IsUndefinedTable reports whether a statement failed because its table does not exist: the process runs on a schema that was not
+// migrated to its release yet.
+func IsUndefinedTable(err error) bool {
+	pg := (*pgconn.PgError)(nil)
+	return errors.As(err, &pg) && pg.Code == "42P01"
+}

@@ -68,7 +68,6 @@ type DB struct {
 	pool     *pgxpool.Pool
 	shares   *shares // of the pool; shared by the handles of [DB.WithClock]
 	dialect  Dialect
-	compress *atomic.Bool // see [Tx.Compresses]; shared by the handles of [DB.WithClock]
 	cfg      Config
 	log      *slog.Logger
 	locks    *keyedMutex // see [Tx.LockInProcess]
@@ -106,11 +105,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	d := &DB{pool: pool, shares: newShares(pool.Config().MaxConns), dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, writes: &Writes{}}
-	if err := d.ReadFeatures(ctx); err != nil {
-		cfg.Log.WarnContext(ctx, "features of the schema not read", "error", err) // none is used, which is always safe
-	}
-	return d, nil
+	return &DB{pool: pool, shares: newShares(pool.Config().MaxConns), dialect: dialect, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, writes: &Writes{}}, nil
 }
 
 // isolationOfStatements applies outside [DB.RunTx]: reads of one statement or one batch, on one snapshot. PostgreSQL may

@@ -46,14 +46,13 @@ type txOptions struct {
 
 // txRun is the state that all tries of one transaction share.
 type txRun struct {
-	name       string
-	now        time.Time // see [Tx.Now]
-	compresses bool      // see [Tx.Compresses]
-	locks      *keyedMutex
-	unlock     func()   // releases the key of [Tx.LockInProcess]; nil = none is held
-	mayLower   bool     // [Tx.Lock] may lower the isolation
-	ends       []func() // see [Tx.OnEnd]
-	signals    []int32  // see [Tx.Signal]
+	name     string
+	now      time.Time // see [Tx.Now]
+	locks    *keyedMutex
+	unlock   func()   // releases the key of [Tx.LockInProcess]; nil = none is held
+	mayLower bool     // [Tx.Lock] may lower the isolation
+	ends     []func() // see [Tx.OnEnd]
+	signals  []int32  // see [Tx.Signal]
 
 	changed map[changedTable]struct{}
 	traced  bool // see [DeclaredFor]
@@ -111,7 +110,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == "", traced: d.traced()}
+	r := &txRun{name: name, now: d.Now(), locks: d.locks, mayLower: o.iso == "", traced: d.traced()}
 	defer r.end(d)
 	fn = o.mark(fn)
 	showTx(name)

@@ -70,11 +70,6 @@ type LogState struct {
 func ReadLogState(ctx context.Context, q db.Querier, company tenant.ID) (s LogState, err error) {
 	var at *time.Time
 	err = q.QueryRow(ctx, sqlSelectLogState, company, Bucket(company)).Scan(&s.Head, &s.Epoch, &s.Floor.Seq, &at)
-	if db.IsUndefinedTable(err) { // the schema of an earlier release, whose log has one epoch
-		s.Head = math.MaxInt64
-		s.Floor, err = logFloor(ctx, q, company)
-		return s, err
-	}
 	if err != nil {
 		return LogState{}, fmt.Errorf("read state of the event log: %w", err)
 	}

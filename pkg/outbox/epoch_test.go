@@ -55,8 +55,5 @@ func TestEpochWatch(t *testing.T) {
 	require.Equal(t, 2, found())
 
 	exec(`DROP TABLE event_log_epoch`)
-	require.True(t, db.IsUndefinedTable(first.look(t.Context())), "the schema of the release before is no reason to complain")
-	state, err := ReadLogState(t.Context(), g.db, company())
-	require.NoError(t, err)
-	require.False(t, state.Restored(Cursor{After: 1_000_000, Seen: time.Now()}))
+	require.True(t, db.IsUndefinedTable(first.look(t.Context())), "a schema that is not migrated yet is no reason to complain")
 }

@@ -77,9 +77,7 @@ func Append(ctx context.Context, tx *db.Tx, company tenant.ID, m Message) error 
 	if m.Payload == nil {
 		m.Payload = []byte{} // a tombstone
 	}
-	if tx.Compresses() {
-		m.Payload = compress.Pack(m.Payload)
-	}
+	m.Payload = compress.Pack(m.Payload)
 	tx.Signal(Bucket(company))
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)

@@ -21,8 +21,6 @@ const keepAlways = 48 * time.Hour
 // trimRows is the maximum number of events that one transaction removes.
 const trimRows = 500
 
-const sqlSelectFloor = `SELECT seq, occurred_at FROM event_log_floors WHERE company_id = $1`
-
 var (
 	sqlTrimLog = events.Delete(`WHERE company_id = $1 AND seq IN (
  SELECT seq FROM events WHERE company_id = $1 AND occurred_at < $2 ORDER BY company_id, seq LIMIT $3) RETURNING seq, octet_length(body), occurred_at, expires_at`)
@@ -114,12 +112,4 @@ const becameVisible = time.Hour
 func (f Floor) Missed(c Cursor) bool {
 	// A reader that filters has seen everything up to a time, though its position is that of the last event which it wanted.
 	return !c.Seen.IsZero() && c.After < f.Seq && c.Seen.Before(f.At.Add(becameVisible))
-}
-
-func logFloor(ctx context.Context, q db.Querier, company tenant.ID) (f Floor, err error) {
-	err = q.QueryRow(ctx, sqlSelectFloor, company).Scan(&f.Seq, &f.At)
-	if err != nil && !db.IsNoRows(err) {
-		return f, fmt.Errorf("read floor of the event log: %w", err)
-	}
-	return f, nil
 }

@@ -78,8 +78,9 @@ func TestEventsAboveTheQuotaAreRemovedOldestFirst(t *testing.T) {
 	require.Equal(t, 9, old)
 	stop()
 
-	floor, err := logFloor(t.Context(), g.db, loud)
+	state, err := ReadLogState(t.Context(), g.db, loud)
 	require.NoError(t, err)
+	floor := state.Floor
 	require.Positive(t, floor.Seq)
 	seen := time.Now().Add(-71 * time.Hour)
 	for name, c := range map[string]struct {
@@ -95,8 +96,8 @@ func TestEventsAboveTheQuotaAreRemovedOldestFirst(t *testing.T) {
 	} {
 		require.Equal(t, c.missed, floor.Missed(c.cursor), name)
 	}
-	floor, err = logFloor(t.Context(), g.db, quiet)
+	state, err = ReadLogState(t.Context(), g.db, quiet)
 	require.NoError(t, err)
-	require.Zero(t, floor)
+	require.Zero(t, state.Floor)
 	require.False(t, floor.Missed(Cursor{After: 1, Seen: seen}))
 }

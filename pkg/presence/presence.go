@@ -33,7 +33,7 @@ const processes = db.Table("processes")
 const (
 	sqlSelect = `SELECT node, role, release, contracts, started_at, expires_at - $1::BIGINT * INTERVAL '1 millisecond' FROM processes
 WHERE expires_at > now() ORDER BY role, node, id`
-	// Releases that do not announce themselves are known only by the leases that they hold.
+	// Processes that could not announce themselves are known only by the leases that they hold.
 	sqlSelectUnannounced = `SELECT u.node, u.role FROM (
   SELECT split_part(m.node, '/', 1) AS node, 'relay' AS role FROM relay_members AS m WHERE m.expires_at > now()
   UNION SELECT split_part(l.owner, '/', 1), 'owner of ' || l.name FROM job_leases AS l WHERE l.expires_at > now()) AS u
@@ -45,10 +45,6 @@ var (
 	sqlUpsert = processes.Insert(`(id, node, role, release, contracts, started_at, expires_at, settings)
 VALUES ($1, $2, $3, $4, $5, $6, now() + $7::BIGINT * INTERVAL '1 millisecond', $8)
 ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`)
-	// On the schema of a release before.
-	sqlUpsertWithoutSettings = processes.Insert(`(id, node, role, release, contracts, started_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, now() + $7::BIGINT * INTERVAL '1 millisecond')
-ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`)
 	sqlDelete = processes.Delete(`WHERE id = $1`)
 )
 
@@ -59,7 +55,7 @@ var CleanupJob = cleanup.Job{Delete: processes.Delete(`WHERE id IN (SELECT id FR
 type Process struct {
 	Node      string        `json:"node"` // host and process number
 	Role      string        `json:"role"`
-	Release   string        `json:"release"`  // empty if the release does not announce itself
+	Release   string        `json:"release"`  // empty if it is not announced
 	Contracts []string      `json:"-"`        // versions of the contract migrations that the release knows
 	Settings  []string      `json:"-" db:"-"` // that all processes which have them must have the same of, as name=value
 	StartedAt jsontype.Time `json:"startedAt"`
@@ -96,12 +92,8 @@ type announcement struct {
 func (a *announcement) announce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
 	defer cancel()
-	row := []any{a.id, a.Node, a.Role, a.Release, a.Contracts, time.Time(a.StartedAt), Lifetime.Milliseconds()}
-	_, err := a.db.Write(ctx, sqlUpsert, append(row, a.Settings)...)
-	if db.IsUndefinedColumn(err) {
-		_, err = a.db.Write(ctx, sqlUpsertWithoutSettings, row...)
-	}
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) && !db.IsUndefinedTable(err) { // the schema of an earlier release has no such table
+	_, err := a.db.Write(ctx, sqlUpsert, a.id, a.Node, a.Role, a.Release, a.Contracts, time.Time(a.StartedAt), Lifetime.Milliseconds(), a.Settings)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) && !db.IsUndefinedTable(err) { // before `tradegrid migrate` there is none
 		a.log.WarnContext(ctx, "process not announced in the database", "error", err)
 	}
 }
@@ -140,7 +132,7 @@ func List(ctx context.Context, q db.Querier) ([]Process, error) {
 	return all, nil
 }
 
-// unannounced returns the owners of leases that do not announce themselves.
+// unannounced returns the owners of leases that are not announced.
 func unannounced(ctx context.Context, q db.Querier) (all []Process, err error) {
 	rows, err := q.Query(ctx, sqlSelectUnannounced)
 	if err != nil {
@@ -154,7 +146,7 @@ func unannounced(ctx context.Context, q db.Querier) (all []Process, err error) {
 }
 
 // Earlier returns the running processes whose release does not know all of the contract migrations, because it is an earlier
-// one. A release that does not announce itself shows only by the leases of its relays, dispatchers and one of its API nodes.
+// one. A process that could not announce itself shows by the leases that it holds.
 func Earlier(ctx context.Context, q db.Querier, contracts []string) (old []Process, err error) {
 	announced, err := List(ctx, q)
 	if err == nil {

@@ -97,7 +97,7 @@ func TestWorkIsAnnouncedFromBeginningToEnd(t *testing.T) {
 	require.Empty(t, running())
 }
 
-// A release that announces nothing is known by the leases that it holds, as long as it renews them.
+// A process that is not announced is known by the leases that it holds, as long as it renews them.
 func TestOwnersOfLeasesThatAnnounceNothing(t *testing.T) {
 	t.Parallel()
 	d := dbtest.OpenNew(t)

@@ -129,9 +129,6 @@ func (w *SettingsWatch) read(ctx context.Context) (map[string]map[string][]strin
 			return nil
 		})
 	}
-	if db.IsUndefinedColumn(err) {
-		return found, nil // the schema of an earlier release
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read settings of running processes: %w", err)
 	}

@@ -55,18 +55,3 @@ func TestSettingsThatDifferAreReported(t *testing.T) {
 	look()
 	require.Zero(t, differing(t, "attempts"))
 }
-
-// On the schema of the release before, processes announce themselves without their settings.
-func TestSettingsOnTheSchemaOfBefore(t *testing.T) {
-	t.Parallel()
-	d := dbtest.OpenNew(t)
-	_, err := d.Exec(t.Context(), `ALTER TABLE processes DROP COLUMN settings`)
-	require.NoError(t, err)
-	start(t, d, "a", "api", "attempts=3")
-	all, err := List(t.Context(), d)
-	require.NoError(t, err)
-	require.Len(t, all, 1)
-	w := NewSettingsWatch(d, []string{"attempts=7"}, slog.New(slog.DiscardHandler))
-	require.NoError(t, w.look(t.Context()))
-	require.Empty(t, w.Notes())
-}

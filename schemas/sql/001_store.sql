@@ -134,16 +134,9 @@ CREATE TABLE IF NOT EXISTS processes (
     contracts  TEXT[] NOT NULL, -- versions of the contract migrations that the release can live with
     started_at TIMESTAMPTZ NOT NULL,
     expires_at TIMESTAMPTZ NOT NULL, -- unless it is heard of again
+    settings   TEXT[], -- that must be the same in all processes, each as name=value; NULL = it has none
     CONSTRAINT processes_pkey PRIMARY KEY (id)
 );
-
--- A form of storage that releases of before cannot read, which a contract migration has turned on.
-CREATE TABLE IF NOT EXISTS schema_features (
-    name TEXT NOT NULL,
-    CONSTRAINT schema_features_pkey PRIMARY KEY (name)
-);
-
-INSERT INTO schema_features (name) VALUES ('compressed_bodies'), ('day_sums') ON CONFLICT (name) DO NOTHING;
 
 -- ---- Mail to owners ----
 

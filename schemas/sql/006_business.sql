@@ -893,7 +893,7 @@ CREATE TABLE IF NOT EXISTS deal_history (
 
 -- ---- Orders, their payments and shipments ----
 
--- An order. source_key is source or '', so that external ids are also unique among orders without a source.
+-- An order.
 CREATE TABLE IF NOT EXISTS orders (
     company_id            UUID NOT NULL,
     id                    UUID NOT NULL,
@@ -910,7 +910,6 @@ CREATE TABLE IF NOT EXISTS orders (
     customer_note         TEXT,
     channel               TEXT,
     source                TEXT,
-    source_key            TEXT NOT NULL,
     external_id           TEXT,
     metadata              JSONB NOT NULL DEFAULT '{}',
     deal_id               UUID,
@@ -946,7 +945,6 @@ CREATE TABLE IF NOT EXISTS orders (
 );
 
 CREATE UNIQUE INDEX IF NOT EXISTS orders_number_key ON orders (company_id, number);
-CREATE UNIQUE INDEX IF NOT EXISTS orders_external_key ON orders (company_id, source_key, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS orders_updated_idx ON orders (company_id, updated_at, id);
 CREATE INDEX IF NOT EXISTS orders_customer_idx ON orders (company_id, customer_id, created_at, id) WHERE customer_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS orders_list_idx ON orders (company_id, created_at, id, status, payment_status, assigned_to_id, customer_id, created_by_id, due_at);
@@ -1160,7 +1158,7 @@ CREATE TABLE IF NOT EXISTS sales (
     received_amount     BIGINT,
     change_amount       BIGINT,
     cashier_id          UUID NOT NULL,
-    created_by_id       UUID, -- NULL = the cashier
+    created_by_id       UUID NOT NULL,
     refund_of_sale_id   UUID,
     refunded_by_sale_id UUID,
     -- refunded_by_sale_id is the last refund of a sale; this tells whether all refunds together are less than the sale.

@@ -15,7 +15,6 @@ func Domain() domain.Domain {
 		Name:   "exports",
 		Scopes: []access.Resource{{Name: "exports"}},
 		Errors: []apierr.Doc{
-			{Status: 409, Code: "EXPORT_OUTDATED", Advice: "An upgrade of the platform has changed the format while the export ran. Start it again."},
 			{Status: 409, Code: "EXPORT_TOO_LARGE", Advice: "The result of an export may have 1 GiB. Narrow the filters, and export in parts."},
 		},
 	}

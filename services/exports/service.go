@@ -32,11 +32,7 @@ const (
 	maxBytes  = 1 << 30 // of a result
 )
 
-// The version tells workers of releases that know neither columns nor XLSX to leave these jobs to others.
-var (
-	export = job.Type{Name: "export", Resources: []string{"exports"}, Version: 1, Control: "exports"}
-	before = job.Type{Name: "export", Resources: []string{"exports"}, Control: "exports"} // of releases before
-)
+var export = job.Type{Name: "export", Resources: []string{"exports"}, Control: "exports"}
 
 // Input says what to export.
 type Input struct {
@@ -214,7 +210,7 @@ func inFilters(err error) error {
 func (s *Service) Jobs() []job.Handler {
 	// A step only adds to the result: what it has read needs no common snapshot with that.
 	tx := []db.Option{db.ReadCommitted()}
-	return []job.Handler{{Type: export, Step: s.step, Tx: tx}, {Type: before, Step: s.finish, Tx: tx}}
+	return []job.Handler{{Type: export, Step: s.step, Tx: tx}}
 }
 
 // state is how far an export has come.
@@ -222,18 +218,6 @@ type state struct {
 	Cursor string                `json:"cursor,omitempty"`
 	Size   int64                 `json:"size,omitempty"` // bytes, before the compression that belongs to the format
 	XLSX   spreadsheet.XLSXState `json:"xlsx,omitzero"`
-}
-
-// finish makes the next step of an export that was started by a release before. The rows of its CSV are written in another way.
-func (s *Service) finish(ctx context.Context, t job.Task) (job.Store, error) {
-	var in order
-	if err := t.Input(&in); err != nil {
-		return nil, err
-	}
-	if in.Format == csv {
-		return nil, apierr.StateConflict("EXPORT_OUTDATED", "an upgrade has changed the format csv; start the export again")
-	}
-	return s.step(ctx, t)
 }
 
 // step reads the next pages and adds them to the result. It reads each page while it writes the one before, and judges the number

@@ -22,7 +22,6 @@ type Order struct {
 	Header
 	Lines []Line `json:"lines" db:"-"`
 
-	SourceKey  string `json:"-"` // source or "", which the release before reads
 	LinesCount int32  `json:"-"`
 	Words      string `json:"-" db:"-" search:"text"` // number and names of lines, for searches
 }
@@ -103,7 +102,7 @@ type Line struct {
 var (
 	plan       = record.PlanOf[Order]()
 	orderLines = resource.LinesOf[Line]("order_lines", "order_id")
-	table      = resource.Of[Order]("orders", "ORDER", orderLines).OnConstraint("orders_external_key", errExternalTaken).OnConstraint("orders_external_id_key", errExternalTaken).OnChange(insertHistory).OnWrite(countSummed)
+	table      = resource.Of[Order]("orders", "ORDER", orderLines).OnConstraint("orders_external_id_key", errExternalTaken).OnChange(insertHistory).OnWrite(countSummed)
 )
 
 // TransformSchema implements [huma.SchemaTransformer]. Requests accept only fixed channels and delivery methods and
@@ -152,5 +151,5 @@ func (o *Order) Derive() {
 	for i := range o.Lines {
 		words = append(words, o.Lines[i].Name)
 	}
-	o.SourceKey, o.LinesCount, o.Words = record.OrZero(o.Source), int32(len(o.Lines)), strings.Join(words, "\n")
+	o.LinesCount, o.Words = int32(len(o.Lines)), strings.Join(words, "\n")
 }

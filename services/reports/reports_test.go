@@ -16,7 +16,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/daysum"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -24,8 +23,8 @@ import (
 var (
 	sqlInsertShift = db.Table("shifts").Insert(`(company_id, id, number, status, branch_id, opened_at, opened_by_id, opening_cash, sales_count, refunds_count, sales_total, refunds_total, cash_total,
   card_total, sbp_total, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, 'closed', $4, now(), $2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, now(), now())`)
-	sqlInsertSale = db.Table("sales").Insert(`(company_id, id, shift_id, number, kind, subtotal, discount_percent_bp, discount_amount, total, redeemed_points, earned_points, payment_method, cashier_id,
-  channel, lines_count, search_text, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $6, 0, 0, $7, $2, $8, 1, '', 1, 1, $9, $9)`)
+	sqlInsertSale = db.Table("sales").Insert(`(company_id, id, shift_id, number, kind, subtotal, discount_percent_bp, discount_amount, total, redeemed_points, earned_points, payment_method, cashier_id, created_by_id,
+  channel, lines_count, search_text, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $6, 0, 0, $7, $2, $2, $8, 1, '', 1, 1, $9, $9)`)
 	sqlInsertSalePayment  = db.Table("sale_payments").Insert(`(company_id, sale_id, id, sort_order, payment_method, amount, created_at) VALUES ($1, $2, $3, 0, $4, $5, $6)`)
 	sqlInsertOrderPayment = db.Table("order_payments").Insert(`(company_id, order_id, id, delta, method, paid_at, created_at) VALUES ($1, $2, $2, $3, $4, $5, now())`)
 	sqlInsertBooking      = db.Table("bookings").Insert(`(company_id, id, number, resource_id, customer_name, customer_phone, start_at, duration_minutes, resource_name, end_at, status, price, source, search_text,
@@ -277,10 +276,7 @@ func TestMoneyAgainstModel(t *testing.T) {
 	})
 }
 
-const (
-	sqlTurnOff = `DELETE FROM schema_features WHERE name = 'day_sums'`
-	sqlMarks   = `SELECT count(*), COALESCE(sum(n), 0)::BIGINT FROM day_changes WHERE company_id = $1`
-)
+const sqlMarks = `SELECT count(*), COALESCE(sum(n), 0)::BIGINT FROM day_changes WHERE company_id = $1`
 
 // Changes of a day take few rows once it is read, and none is forgotten by that.
 func TestChangesAreMerged(t *testing.T) {
@@ -305,19 +301,6 @@ func TestChangesAreMerged(t *testing.T) {
 	o.total = 7
 	k.tx(func(_ context.Context, tx *db.Tx) error { k.updateOrder(tx, o); return nil })
 	require.Equal(t, 7.0, k.read("orders?from=2025-05-01&to=2025-05-01").Totals["total"])
-}
-
-// While processes of the release before may run, which count no changes, nothing is kept, and what was kept is not believed.
-func TestNothingIsKeptBeforeTheContraction(t *testing.T) {
-	t.Parallel()
-	k := openOn(t, dbtest.OpenNew(t))
-	_, err := k.d.Exec(t.Context(), sqlTurnOff)
-	require.NoError(t, err)
-	k.add(at(t, "2025-05-01T12:00:00Z"))
-	for range 2 {
-		require.Equal(t, 1.0, k.read("orders?from=2025-05-01&to=2025-05-01").Totals["ordersCount"])
-	}
-	require.Zero(t, k.kept(daysum.Orders))
 }
 
 // Another company has sums of its own.

@@ -57,9 +57,9 @@ func (k *kit) tx(fn func(ctx context.Context, tx *db.Tx) error) {
 	require.NoError(k.t, k.d.RunTx(context.Background(), "test", fn))
 }
 
-var sqlInsertOrder = db.Table("orders").Insert(`(company_id, id, number, status, payment_status, channel, source_key, delivery_cost, subtotal, discount_percent_bp, discount_amount, total,
+var sqlInsertOrder = db.Table("orders").Insert(`(company_id, id, number, status, payment_status, channel, delivery_cost, subtotal, discount_percent_bp, discount_amount, total,
   prepaid_amount, was_paid, lines_count, search_text, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, '', $7, $8, 0, $9, $10, $11, false, 1, '', 1, 1, $12, $12)`)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, false, 1, '', 1, 1, $12, $12)`)
 
 // order is an order as its report sees it.
 type order struct {

@@ -20,7 +20,7 @@ type cashierField struct {
 }
 
 func (h *Header) cashier() cashierField {
-	return cashierField{&h.CashierID, h.CreatedByID, &h.CashierName}
+	return cashierField{&h.CashierID, &h.CreatedByID, &h.CashierName}
 }
 
 // nameCashiers returns a read that sets the names of n cashiers. A token's own user has none, so it is not looked up.

@@ -93,7 +93,7 @@ func (in *Input) check() error {
 // newSale returns a sale with the fields copied from the body.
 func (s *Service) newSale(by access.Caller, in Input) Sale {
 	v := Sale{Header: Header{
-		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ShiftID: in.ShiftID, Kind: kindSale, Fields: in.Fields, CreatedByID: &by.Actor,
+		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ShiftID: in.ShiftID, Kind: kindSale, Fields: in.Fields, CreatedByID: by.Actor,
 		Meta: record.New(s.cfg.DB.Now()),
 	}}
 	plan.Normalise(&v)

@@ -111,7 +111,7 @@ func (s *Service) draftRefund(ctx context.Context, by access.Caller, id uuid.UUI
 		return v, sold, err
 	}
 	v = sold.refund(parts, record.New(s.cfg.DB.Now()))
-	v.ShiftID, v.CashierID, v.CashierName, v.CreatedByID = shift, who.id, who.name(), &by.Actor
+	v.ShiftID, v.CashierID, v.CashierName, v.CreatedByID = shift, who.id, who.name(), by.Actor
 	v.Reason, v.External = in.Reason, in.External
 	plan.Normalise(&v)
 	return v, sold, v.payBack(&sold, in.Payments)

@@ -1,7 +1,6 @@
 package sales_test
 
 import (
-	"context"
 	"net/http"
 	"sync"
 	"testing"
@@ -145,30 +144,6 @@ func TestFilterByRefunds(t *testing.T) {
 		delete(v, "linesCount")
 		require.Equal(t, one, v)
 	}
-}
-
-// What the previous release runs to refund a whole sale.
-const sqlMarkRefundedBefore = `UPDATE sales SET refunded_by_sale_id = $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, 1), updated_at = now()
-WHERE company_id = $1 AND id = $2 AND refunded_by_sale_id IS NULL`
-
-// The previous release refunds whole sales only. It leaves alone what was refunded in part, and this release sees what it refunded.
-func TestRefundsOfThePreviousRelease(t *testing.T) {
-	t.Parallel()
-	f := open(t)
-	shift := f.shift()
-	whole, partly := f.sale(shift, "items", []any{custom(10, 2)}), f.sale(shift, "items", []any{custom(10, 2)})
-	f.refund(partly["id"], "items", []any{item(partly, 0, 1)}).OK(200)
-	before := func(sale map[string]any) int64 {
-		tag, err := f.d.Exec(context.Background(), sqlMarkRefundedBefore, f.Principal.Company, sale["id"], uuid.New())
-		require.NoError(t, err)
-		return tag.RowsAffected()
-	}
-	require.Zero(t, before(partly))
-	require.Equal(t, int64(1), before(whole))
-	v := f.readSale(whole["id"])
-	require.Equal(t, []any{"full", 20.0, 2.0, 20.0}, []any{v["refundStatus"], v["refundedTotal"], linesOf(v)[0]["refundedQty"], paymentsOf(v)[0]["refundedAmount"]})
-	f.refund(whole["id"], "items", []any{item(whole, 0, 1)}).Fault(409, "SALE_ALREADY_REFUNDED")
-	require.Equal(t, []string{whole["id"].(string)}, idsOf(f.Do(t, "GET", "/sales?refundStatus=full", nil).OK(200)))
 }
 
 // Refunds of parts in two processes take each piece once.

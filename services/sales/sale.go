@@ -63,7 +63,7 @@ type Header struct {
 	ChangeAmount     *money.Amount `json:"changeAmount" doc:"receivedAmount minus what was paid in cash"`
 	CashierID        uuid.UUID     `json:"cashierId" format:"uuid" doc:"who sold or refunded"`
 	CashierName      *string       `json:"cashierName" db:"-" doc:"null for the user of a token"`
-	CreatedByID      *uuid.UUID    `json:"createdById" format:"uuid" doc:"user of the token that sent the request"`
+	CreatedByID      uuid.UUID     `json:"createdById" format:"uuid" doc:"user of the token that sent the request"`
 	RefundOfSaleID   *uuid.UUID    `json:"refundOfSaleId" format:"uuid" doc:"only on a refund"`
 	Reason           *string       `json:"reason" search:"text" doc:"why it was refunded; only on a refund"`
 	RefundStatus     string        `json:"refundStatus" db:"-" enum:"none,partial,full" doc:"none on a refund"`
@@ -119,7 +119,7 @@ type LineInput struct{ lineitem.Input }
 type Line struct {
 	lineitem.Line
 	RefundedQty    money.Qty  `json:"refundedQty" doc:"part of qty that was refunded"`
-	RefundOfLineID *uuid.UUID `json:"refundOfLineId" format:"uuid" doc:"line of the sale; only on a refund, null on those of earlier releases"`
+	RefundOfLineID *uuid.UUID `json:"refundOfLineId" format:"uuid" doc:"line of the sale; only on a refund"`
 }
 
 // PaymentInput is one payment in a request.
@@ -158,17 +158,14 @@ func countSummed(tx *db.Tx, before, after *Sale) {
 // plan is the plan of a sale's fields.
 var plan = record.PlanOf[Sale]()
 
-// Derive implements [record.Deriver]. The previous release knows only LastRefundID, and sets it for refunds in full.
+// Derive implements [record.Deriver].
 func (h *Header) Derive() {
-	if h.CreatedByID == nil {
-		h.CreatedByID = &h.CashierID
-	}
 	h.RefundStatus, h.RefundedBySaleID = refundNone, nil
 	switch {
 	case h.PartlyRefunded:
 		h.RefundStatus = refundPartial
 	case h.LastRefundID != nil:
-		h.RefundStatus, h.RefundedBySaleID, h.RefundedTotal = refundFull, h.LastRefundID, h.Total
+		h.RefundStatus, h.RefundedBySaleID = refundFull, h.LastRefundID
 	}
 }
 

@@ -22,12 +22,8 @@ const (
 	replayAll    = "all"
 )
 
-var (
-	// ReplayJob is the type of the jobs that [Service.Replay] starts.
-	ReplayJob = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}, Version: 2, Control: group.Scope, MaxAge: 30 * 24 * time.Hour}
-	// Of the release before, which knew neither pace nor dry run.
-	replayJobBefore = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}}
-)
+// ReplayJob is the type of the jobs that [Service.Replay] starts.
+var ReplayJob = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}, Control: group.Scope, MaxAge: 30 * 24 * time.Hour}
 
 // ReplayInput says which events are sent again.
 type ReplayInput struct {
@@ -163,7 +159,7 @@ func (s *Service) replayOrder(ctx context.Context, q db.Querier, by access.Calle
 // Jobs returns the handlers of the jobs of this domain.
 func (s *Service) Jobs() []job.Handler {
 	opts := []db.Option{db.ReadCommitted()}
-	return []job.Handler{{Type: ReplayJob, Step: s.replayStep, Tx: opts}, {Type: replayJobBefore, Step: s.replayStep, Tx: opts}}
+	return []job.Handler{{Type: ReplayJob, Step: s.replayStep, Tx: opts}}
 }
 
 func (o replayOrder) interval() outbox.Interval {

@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +45,6 @@ func (s *Service) replayStep(_ context.Context, t job.Task) (job.Store, error) {
 	if err := errors.Join(t.Input(&o), t.State(&at)); err != nil {
 		return nil, err
 	}
-	o.Rate = cmp.Or(o.Rate, 100) // jobs of the release before have none
 	return func(ctx context.Context, tx *db.Tx) (job.Progress, error) {
 		r, err := s.newReplay(ctx, tx, t.By, o, at)
 		if err != nil {

@@ -46,12 +46,12 @@ func (r *kit) fill(table, sql string, args ...any) {
 }
 
 // fillOrders gives a company orders of all statuses, each half a minute after the one before; the last ones are of today.
-const fillOrders = `INSERT INTO orders (company_id, id, number, status, payment_status, customer_id, customer_name, customer_phone, channel, source_key,
+const fillOrders = `INSERT INTO orders (company_id, id, number, status, payment_status, customer_id, customer_name, customer_phone, channel,
 delivery_cost, due_at, subtotal, discount_percent_bp, discount_amount, total, prepaid_amount, was_paid, lines_count, assigned_to_id, created_by_id, search_text,
 version, ev_pos, created_at, updated_at)
 SELECT $1::UUID, gen_random_uuid(), g,
   (ARRAY['new', 'confirmed', 'in_progress', 'ready', 'completed', 'cancelled'])[1 + CASE WHEN h < 60 THEN 4 ELSE h % 6 END],
-  (ARRAY['unpaid', 'partial', 'paid', 'refunded'])[1 + (h / 7) % 4], md5('client' || g % 5000)::UUID, 'Customer ' || g % 5000, '+4930' || g, 'manual', '', 0,
+  (ARRAY['unpaid', 'partial', 'paid', 'refunded'])[1 + (h / 7) % 4], md5('client' || g % 5000)::UUID, 'Customer ' || g % 5000, '+4930' || g, 'manual', 0,
   CASE WHEN g % 3 = 0 THEN now() - g * interval '29 seconds' END, 100 + h * 37, 0, 0, 100 + h * 37, 0, false, 2, md5('user' || g % 20)::UUID, md5('actor')::UUID,
   g || ' customer ' || g % 5000, 1, 1, now() - ($2::BIGINT - g) * interval '30 seconds', now() - ($2::BIGINT - g) * interval '30 seconds'
 FROM (SELECT g, (hashint4(g::INT) & 2147483647) % 100 AS h FROM generate_series(1, $2::BIGINT) AS g) AS s`
@@ -64,9 +64,9 @@ SELECT $1::UUID, gen_random_uuid(), 'S-' || g, 'Thing ' || g || ' of ' || g % 97
 FROM generate_series(1, $2::BIGINT) AS g`
 
 // fillNeighbours gives other companies ten orders each.
-const fillNeighbours = `INSERT INTO orders (company_id, id, number, status, payment_status, customer_name, channel, source_key, delivery_cost, subtotal, discount_percent_bp,
+const fillNeighbours = `INSERT INTO orders (company_id, id, number, status, payment_status, customer_name, channel, delivery_cost, subtotal, discount_percent_bp,
 discount_amount, total, prepaid_amount, was_paid, lines_count, search_text, version, ev_pos, created_at, updated_at)
-SELECT md5('neighbour' || g % $1::BIGINT)::UUID, gen_random_uuid(), 1 + g / $1::BIGINT, 'new', 'unpaid', 'Customer', 'manual', '', 0, 100, 0, 0, 100, 0, false, 1, g || ' customer',
+SELECT md5('neighbour' || g % $1::BIGINT)::UUID, gen_random_uuid(), 1 + g / $1::BIGINT, 'new', 'unpaid', 'Customer', 'manual', 0, 100, 0, 0, 100, 0, false, 1, g || ' customer',
   1, 1, now() - g * interval '1 second', now() - g * interval '1 second'
 FROM generate_series(0, $1::BIGINT * 10 - 1) AS g`
 

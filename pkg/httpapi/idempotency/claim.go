@@ -161,9 +161,7 @@ func (c *Claim) StoreIn(tx *db.Tx, resp Response) error {
 		}
 		body = []byte(text)
 	}
-	if tx.Compresses() {
-		body = compress.Pack(body)
-	}
+	body = compress.Pack(body)
 	c.size = len(body)
 	if c.OneTx {
 		now := time.Now().UTC()
