@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // Event is a change of a record as it is sent to receivers; see docs/reference/events.md#envelope.
@@ -43,7 +43,7 @@ func Raise(ctx context.Context, tx *db.Tx, company tenant.ID, e Event) error {
 	if e.Actor != uuid.Nil {
 		actor = e.Actor.String()
 	}
-	body, err := webhook.Envelope{
+	body, err := event.Envelope{
 		Event: e.Name, CompanyID: company, OccurredAt: e.Meta.UpdatedAt.Std(), ActorID: actor, Data: data, EventID: id.String(),
 	}.Freeze()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/receiver"
@@ -55,7 +56,7 @@ func setup(t *testing.T, cfg receiver.Config) *testKit {
 }
 
 func (f *testKit) body(event, dataID string) []byte {
-	e := webhook.Envelope{
+	e := event.Envelope{
 		Event: event, CompanyID: tenant.NewID(), OccurredAt: time.Now().Add(-50 * time.Millisecond), ActorID: "system",
 		Data: json.RawMessage(fmt.Sprintf(`{"id":%q}`, dataID)), EventID: "event-" + dataID,
 	}

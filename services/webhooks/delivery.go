@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
@@ -177,7 +178,7 @@ func (s *Service) SendTest(ctx context.Context, tx *db.Tx, by access.Caller, id 
 		return TestStarted{}, fmt.Errorf("write test message: %w", err)
 	}
 	now, eventID := tx.Now(), record.NewID()
-	frozen, err := webhook.Envelope{
+	frozen, err := event.Envelope{
 		Event: name, CompanyID: by.Company, OccurredAt: now, ActorID: by.Actor.String(), Data: data, EventID: eventID.String(),
 	}.Freeze()
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
@@ -65,7 +65,7 @@ func (p *platform) relay() (stop func()) {
 func (p *platform) raise(ctx context.Context) error {
 	return p.db.RunTx(ctx, "test.raise", func(ctx context.Context, tx *db.Tx) error {
 		id, entity := uuid.Must(uuid.NewV7()), uuid.New()
-		body, err := webhook.Envelope{
+		body, err := event.Envelope{
 			Event: "order.created", CompanyID: p.company(), OccurredAt: tx.Now(), ActorID: "system", Data: fmt.Appendf(nil, `{"id":%q}`, entity), EventID: id.String(),
 		}.Freeze()
 		if err != nil {

@@ -144,7 +144,7 @@ func (r *kit) logAs(name, actor string, entity uuid.UUID, data any, at time.Time
 	copy(id[:6], low[:])
 	text, err := json.Marshal(data)
 	require.NoError(r.t, err)
-	body, err := webhook.Envelope{Event: name, CompanyID: r.company(), OccurredAt: at, ActorID: actor, Data: text, EventID: id.String()}.Freeze()
+	body, err := event.Envelope{Event: name, CompanyID: r.company(), OccurredAt: at, ActorID: actor, Data: text, EventID: id.String()}.Freeze()
 	require.NoError(r.t, err)
 	err = r.db.RunTx(r.t.Context(), "test.log", func(ctx context.Context, tx *db.Tx) error {
 		var seq int64

@@ -22,6 +22,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/egress"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -288,9 +289,9 @@ func (p *platform) preload(n int) {
 var filler = fmt.Sprintf("%0700d", 0)
 
 // orderCreated is the body of an event of 1 KB.
-func orderCreated(company tenant.ID, order, event uuid.UUID, at time.Time) []byte {
+func orderCreated(company tenant.ID, order, eventID uuid.UUID, at time.Time) []byte {
 	return fmt.Appendf(nil, `{"event":"order.created","companyId":%q,"occurredAt":%q,"actorId":"system","data":{"id":%q,"version":1,"note":%q},"eventId":%q}`,
-		company, at.Format(webhook.TimeLayout), order, filler, event)
+		company, at.Format(event.TimeLayout), order, filler, eventID)
 }
 
 // BenchmarkLatency places orders over the API at a steady rate and measures how long their webhooks take,

@@ -13,7 +13,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -62,7 +61,7 @@ func (k *Kit) Event(name string) Event { return NewEvent(k.Company, name) }
 // Record is the form in which the relay publishes the event.
 func (e Event) Record(t testing.TB) *kgo.Record {
 	t.Helper()
-	body, err := webhook.Envelope{
+	body, err := event.Envelope{
 		Event: e.Name, CompanyID: e.Company, OccurredAt: time.Now(), ActorID: e.Actor.String(), Data: []byte(e.Data), EventID: e.ID.String(),
 	}.Freeze()
 	require.NoError(t, err)

@@ -124,8 +124,8 @@ func (e *Event) checkContent(name string, registry *event.Registry) error {
 	switch {
 	case len(e.Body) < 2 || e.Body[0] != '{' || e.Body[len(e.Body)-1] != '}': // the rest was checked when the event was raised
 		return errors.New("body is not a JSON object")
-	case len(e.Body) > webhook.MaxBody:
-		return fmt.Errorf("body has %d bytes, limit is %d", len(e.Body), webhook.MaxBody)
+	case len(e.Body) > event.MaxBody:
+		return fmt.Errorf("body has %d bytes, limit is %d", len(e.Body), event.MaxBody)
 	case !known:
 		return fmt.Errorf("%w: header ce_type: unknown event %q", ErrNewer, name)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
@@ -200,7 +201,7 @@ VALUES ($1, 'x', 'x', 'active', 'pro', true, '', '', 'USD', '1', 'block', 0, 'UT
 	t.Run("an event that is a dead letter", func(t *testing.T) {
 		t.Parallel()
 		a := newAudit(t)
-		a.log(uuid.Must(uuid.NewV7()), "order.created", make([]byte, webhook.MaxBody+1))
+		a.log(uuid.Must(uuid.NewV7()), "order.created", make([]byte, event.MaxBody+1))
 		a.log(uuid.Must(uuid.NewV7()), "order.unheard", []byte(`{}`))
 		a.compared()
 		require.Empty(t, a.missing)

@@ -1,4 +1,4 @@
-package webhook_test
+package event_test
 
 import (
 	"encoding/json"
@@ -8,15 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-func envelope(t *testing.T, data string) webhook.Envelope {
+func envelope(t *testing.T, data string) event.Envelope {
 	t.Helper()
 	company, err := tenant.Parse("7d9f3c52-6a0e-4f6b-9d0e-0c6f3f0a1b2c")
 	require.NoError(t, err)
-	return webhook.Envelope{
+	return event.Envelope{
 		Event: "order.created", CompanyID: company, ActorID: "system", EventID: "e-1", Data: json.RawMessage(data),
 		OccurredAt: time.Date(2026, 11, 20, 12, 30, 0, 7_654_321, time.FixedZone("", 3*3600)),
 	}
@@ -28,7 +28,7 @@ func TestFreezeKeepsDataVerbatim(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"event":"order.created","companyId":"7d9f3c52-6a0e-4f6b-9d0e-0c6f3f0a1b2c",`+
 		`"occurredAt":"2026-11-20T09:30:00.007Z","actorId":"system","data":{"b":1.50, "a":"<&>"},"eventId":"e-1"}`, string(body))
-	var back webhook.Envelope
+	var back event.Envelope
 	require.NoError(t, json.Unmarshal(body, &back))
 	again, err := back.Freeze()
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestFreezeEscapesAndRefuses(t *testing.T) {
 	e.ActorID = "a\"\\\n\u2028"
 	body, err := e.Freeze()
 	require.NoError(t, err)
-	var back webhook.Envelope
+	var back event.Envelope
 	require.NoError(t, json.Unmarshal(body, &back))
 	require.Equal(t, e.ActorID, back.ActorID)
 	require.Equal(t, "null", string(back.Data))
@@ -59,18 +59,18 @@ func TestFreezeCutsWhatIsTooBig(t *testing.T) {
 	}
 	empty, err := envelope(t, fill(`"o-1"`, 0)).Freeze()
 	require.NoError(t, err)
-	room := webhook.MaxBody - len(empty)
+	room := event.MaxBody - len(empty)
 	for _, tt := range []struct{ data, want string }{
 		{fill(`"o-1"`, room), ""},
 		{fill(`"o-1"`, room+1), `{"id":"o-1","truncated":true}`},
-		{`{"note":"` + strings.Repeat("x", webhook.MaxBody) + `"}`, `{"id":null,"truncated":true}`},
-		{`["` + strings.Repeat("x", webhook.MaxBody) + `"]`, `{"id":null,"truncated":true}`},
-		{`{"id":"` + strings.Repeat("x", webhook.MaxBody) + `"}`, `{"id":null,"truncated":true}`},
+		{`{"note":"` + strings.Repeat("x", event.MaxBody) + `"}`, `{"id":null,"truncated":true}`},
+		{`["` + strings.Repeat("x", event.MaxBody) + `"]`, `{"id":null,"truncated":true}`},
+		{`{"id":"` + strings.Repeat("x", event.MaxBody) + `"}`, `{"id":null,"truncated":true}`},
 	} {
 		body, err := envelope(t, tt.data).Freeze()
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(body), webhook.MaxBody)
-		var back webhook.Envelope
+		require.LessOrEqual(t, len(body), event.MaxBody)
+		var back event.Envelope
 		require.NoError(t, json.Unmarshal(body, &back))
 		if tt.want == "" {
 			tt.want = tt.data
@@ -78,34 +78,4 @@ func TestFreezeCutsWhatIsTooBig(t *testing.T) {
 		require.Equal(t, tt.want, string(back.Data))
 		require.Equal(t, "e-1", back.EventID)
 	}
-}
-
-func TestEventPatterns(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		pattern, event string
-		want           bool
-	}{
-		{"*", "order.created", true},
-		{"order.created", "order.created", true},
-		{"order.created", "order.created.x", false},
-		{"order.*", "order.created", true},
-		{"order.*", "orders.created", false},
-		{"order.*", "order", false},
-		{"order.*", "order.", false},
-		{"stock.*", "stock.movement.created", true},
-		{"stock.movement.*", "stock.movement.created", true},
-		{"stock.movement.*", "stock.adjusted", false},
-		{"booking.no_show", "booking.no_show", true},
-	} {
-		p, err := webhook.ParseEventPattern(tt.pattern)
-		require.NoError(t, err, tt.pattern)
-		require.Equal(t, tt.want, p.Match(tt.event), "%s on %s", tt.pattern, tt.event)
-	}
-	for _, bad := range []string{"", "order", "order.", "*.created", "order.*.x", "Order.created", "order..x", "**", "order*", "a.b\n", strings.Repeat("a", 99) + ".b"} {
-		_, err := webhook.ParseEventPattern(bad)
-		require.ErrorContains(t, err, "must be an event name", bad)
-	}
-	require.True(t, webhook.MatchAny([]webhook.EventPattern{"a.b", "order.*"}, "order.created"))
-	require.False(t, webhook.MatchAny(nil, "order.created"))
 }
