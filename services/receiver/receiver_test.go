@@ -55,9 +55,9 @@ func setup(t *testing.T, cfg receiver.Config) *testKit {
 	return f
 }
 
-func (f *testKit) body(event, dataID string) []byte {
+func (f *testKit) body(name, dataID string) []byte {
 	e := event.Envelope{
-		Event: event, CompanyID: tenant.NewID(), OccurredAt: time.Now().Add(-50 * time.Millisecond), ActorID: "system",
+		Event: name, CompanyID: tenant.NewID(), OccurredAt: time.Now().Add(-50 * time.Millisecond), ActorID: "system",
 		Data: json.RawMessage(fmt.Sprintf(`{"id":%q}`, dataID)), EventID: "event-" + dataID,
 	}
 	body, err := e.Freeze()
