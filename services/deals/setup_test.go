@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
+	"github.com/tradegrid/tradegrid/pkg/trade/tradetest"
 	"github.com/tradegrid/tradegrid/services/calendar"
 	"github.com/tradegrid/tradegrid/services/deals"
 )
@@ -28,7 +29,7 @@ type object = map[string]any
 
 // neighbours are the other domains as a test sets them up.
 type neighbours struct {
-	*apitest.Shop
+	*tradetest.Shop
 	clients   map[uuid.UUID]trade.Client
 	addresses map[uuid.UUID]string
 	assets    []uuid.UUID
@@ -125,13 +126,13 @@ func setup(t *testing.T) (kit, shop) {
 		uuid.New(), uuid.New(), uuid.New(),
 	}
 	n := &neighbours{
-		Shop: &apitest.Shop{
+		Shop: &tradetest.Shop{
 			Users:     apitest.Users{ids.anna: "Anna", ids.unnamed: ""},
-			PriceList: map[trade.ItemRef]money.Amount{apitest.Product(ids.tea): 450},
+			PriceList: map[trade.ItemRef]money.Amount{tradetest.Product(ids.tea): 450},
 			Items: map[trade.ItemRef]trade.Item{
-				apitest.Product(ids.tea):         {SKU: "TEA", Name: "Tea", Unit: "pcs", Price: 500, Cost: 200},
+				tradetest.Product(ids.tea):       {SKU: "TEA", Name: "Tea", Unit: "pcs", Price: 500, Cost: 200},
 				{Kind: "service", ID: ids.guide}: {SKU: "GUIDE", Name: "Guide", Unit: "h", Price: 9000, Cost: 4000},
-				apitest.Product(ids.hidden):      {SKU: "OLD", Name: "Old", Unit: "pcs", Price: 100, Cost: 50, Hidden: true},
+				tradetest.Product(ids.hidden):    {SKU: "OLD", Name: "Old", Unit: "pcs", Price: 100, Cost: 50, Hidden: true},
 			},
 		},
 		clients: map[uuid.UUID]trade.Client{
@@ -240,4 +241,4 @@ func (k kit) raised() apitest.Raised {
 	return apitest.RaisedBy(k.t, k.db, k.Principal.Company)
 }
 
-func tea(s shop) trade.ItemRef { return apitest.Product(s.tea) }
+func tea(s shop) trade.ItemRef { return tradetest.Product(s.tea) }

@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/trade"
+	"github.com/tradegrid/tradegrid/pkg/trade/tradetest"
 )
 
 func TestLifeOfAnOrder(t *testing.T) {
@@ -312,9 +313,9 @@ func TestPatchRules(t *testing.T) {
 	require.Nil(t, got["deliveryStatus"])
 	require.Equal(t, "Ann Lee", got["customerName"])
 	require.EqualValues(t, 0, s.balance(s.ann), "the payments went with the customer")
-	item := s.n.Items[apitest.Product(s.wood)]
+	item := s.n.Items[tradetest.Product(s.wood)]
 	item.Hidden = true
-	s.n.Items[apitest.Product(s.wood)] = item
+	s.n.Items[tradetest.Product(s.wood)] = item
 	s.patch(id, map[string]any{"items": []any{map[string]any{"refId": s.wood, "qty": 4}}}).OK(200)
 	require.Equal(t, "0/4", s.stock(s.wood), "a hidden item stays in the order that has it")
 	s.move(id, "in_progress").OK(200)

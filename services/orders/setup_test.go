@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
+	"github.com/tradegrid/tradegrid/pkg/trade/tradetest"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 )
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 // neighbours are the other domains as a test sets them up: the shop and clients in memory, the balance of clients in the
 // database, because it is part of the transactions, and the warehouse as it is.
 type neighbours struct {
-	*apitest.Shop
+	*tradetest.Shop
 	clients map[uuid.UUID]trade.Client
 	deals   map[uuid.UUID]bool
 	store   *warehouse.Service
@@ -139,7 +140,7 @@ func (s *kit) addDepot() {
 
 func newShop(t testing.TB, d *db.DB) *kit {
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
-	n := &neighbours{Shop: apitest.NewShop(), clients: map[uuid.UUID]trade.Client{}, deals: map[uuid.UUID]bool{}}
+	n := &neighbours{Shop: tradetest.NewShop(), clients: map[uuid.UUID]trade.Client{}, deals: map[uuid.UUID]bool{}}
 	n.store = warehouse.New(warehouse.Config{DB: d, Products: n})
 	s := &kit{t: t, d: d, n: n, bolt: id(), wood: id(), kit: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id(), ann: id(), gone: id(), bea: id(), bob: id(), deal: id()}
 	two := money.Units(2)
@@ -148,7 +149,7 @@ func newShop(t testing.TB, d *db.DB) *kit {
 	s.sell(s.kit, trade.Item{SKU: "K-1", Name: "Kit", Unit: "pcs", Price: 5000, Components: []trade.Component{{Product: s.wood, Qty: 2500}, {Product: s.bolt, Qty: money.Units(4)}}})
 	s.sell(s.shirt, trade.Item{SKU: "S-1", Name: "Shirt", Unit: "pcs", Price: 1200, HasStock: true, HasVariants: true})
 	s.sell(s.old, trade.Item{SKU: "O-1", Name: "Old", Unit: "pcs", Price: 1, Hidden: true})
-	n.Items[apitest.Product(s.shirt, s.large)] = trade.Item{SKU: "S-1-L", Name: "Shirt L", Unit: "pcs", Price: 1500, HasStock: true, HasVariants: true}
+	n.Items[tradetest.Product(s.shirt, s.large)] = trade.Item{SKU: "S-1-L", Name: "Shirt L", Unit: "pcs", Price: 1500, HasStock: true, HasVariants: true}
 	n.Items[trade.ItemRef{Kind: "service", ID: s.fix}] = trade.Item{SKU: "F-1", Name: "Repair", Unit: "h", Price: 3000}
 	days := int32(10)
 	phone := "+49 151 2345678"
@@ -163,7 +164,7 @@ func newShop(t testing.TB, d *db.DB) *kit {
 }
 
 func (s *kit) sell(id uuid.UUID, item trade.Item) {
-	s.n.Items[apitest.Product(id)] = item
+	s.n.Items[tradetest.Product(id)] = item
 }
 
 func (s *kit) caller() access.Caller { return access.Caller{Principal: s.Principal} }

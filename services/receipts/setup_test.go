@@ -14,6 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/trade"
+	"github.com/tradegrid/tradegrid/pkg/trade/tradetest"
 	"github.com/tradegrid/tradegrid/services/receipts"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
@@ -27,7 +28,7 @@ type kit struct {
 
 	t      testing.TB
 	d      *db.DB
-	n      *apitest.Shop
+	n      *tradetest.Shop
 	server *apitest.Server
 	stock  *warehouse.Service
 	depot  uuid.UUID
@@ -48,16 +49,16 @@ func open(t testing.TB, edit ...func(*access.Principal)) *kit {
 func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 	t.Helper()
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
-	n := apitest.NewShop()
+	n := tradetest.NewShop()
 	s := &kit{t: t, d: d, n: n, nail: id(), wood: id(), set: id(), advice: id(), shirt: id(), large: id(), old: id()}
 	s.stock = warehouse.New(warehouse.Config{DB: d, Products: n})
-	n.Items[apitest.Product(s.nail)] = trade.Item{Name: "Nail", SKU: "N-1", Unit: "pcs", Cost: 7, HasStock: true}
-	n.Items[apitest.Product(s.wood)] = trade.Item{Name: "Wood", SKU: "W-1", Unit: "m", Cost: 120, HasStock: true}
-	n.Items[apitest.Product(s.set)] = trade.Item{Name: "Set", SKU: "S-1", Unit: "pcs", Cost: 400, Components: []trade.Component{{Product: s.wood, Qty: 2500}, {Product: s.nail, Qty: money.Units(4)}}}
-	n.Items[apitest.Product(s.advice)] = trade.Item{Name: "Advice", SKU: "A-1", Unit: "h", Cost: 10}
-	n.Items[apitest.Product(s.old)] = trade.Item{Name: "Old", SKU: "O-1", Unit: "pcs", Hidden: true, HasStock: true}
-	n.Items[apitest.Product(s.shirt)] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 200, HasStock: true, HasVariants: true}
-	n.Items[apitest.Product(s.shirt, s.large)] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 300, HasStock: true, HasVariants: true}
+	n.Items[tradetest.Product(s.nail)] = trade.Item{Name: "Nail", SKU: "N-1", Unit: "pcs", Cost: 7, HasStock: true}
+	n.Items[tradetest.Product(s.wood)] = trade.Item{Name: "Wood", SKU: "W-1", Unit: "m", Cost: 120, HasStock: true}
+	n.Items[tradetest.Product(s.set)] = trade.Item{Name: "Set", SKU: "S-1", Unit: "pcs", Cost: 400, Components: []trade.Component{{Product: s.wood, Qty: 2500}, {Product: s.nail, Qty: money.Units(4)}}}
+	n.Items[tradetest.Product(s.advice)] = trade.Item{Name: "Advice", SKU: "A-1", Unit: "h", Cost: 10}
+	n.Items[tradetest.Product(s.old)] = trade.Item{Name: "Old", SKU: "O-1", Unit: "pcs", Hidden: true, HasStock: true}
+	n.Items[tradetest.Product(s.shirt)] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 200, HasStock: true, HasVariants: true}
+	n.Items[tradetest.Product(s.shirt, s.large)] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 300, HasStock: true, HasVariants: true}
 	s.server = apitest.New(t, d, s.service(d).Register, suppliers.New(suppliers.Config{DB: d, Products: nothing{}}).Register, s.stock.Register)
 	s.Client = s.server.Company(edit...)
 	s.depot = s.newDepot("Depot", true)

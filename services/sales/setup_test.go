@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
+	"github.com/tradegrid/tradegrid/pkg/trade/tradetest"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/sales"
 	"github.com/tradegrid/tradegrid/services/warehouse"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 // shop is the catalog and the company of a test; clients and stock are in the database, because they are part of the
 // transactions.
 type shop struct {
-	*apitest.Shop
+	*tradetest.Shop
 	branch  uuid.UUID
 	ben     uuid.UUID // active user
 	blocked uuid.UUID // user who is not
@@ -79,7 +80,7 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 	t.Helper()
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 	f := &kit{t: t, d: d, wood: id(), kit: id(), nail: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id()}
-	f.n = &shop{Shop: apitest.NewShop(), branch: id(), ben: id(), blocked: id()}
+	f.n = &shop{Shop: tradetest.NewShop(), branch: id(), ben: id(), blocked: id()}
 	f.n.Users[f.n.ben], f.n.Users[f.n.blocked] = "Ben", "Bob"
 	two := money.Units(2)
 	f.sell(f.wood, uuid.Nil, trade.Item{SKU: "W-1", Name: "Wood", Unit: "m", Price: 999, HasStock: true, MinOrderQty: &two, Options: map[uuid.UUID]trade.Modifier{f.gift: {Name: "Gift wrap", Surcharge: 150}}})
@@ -104,7 +105,7 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 }
 
 func (f *kit) sell(id, variant uuid.UUID, item trade.Item) {
-	f.n.Items[apitest.Product(id, variant)] = item
+	f.n.Items[tradetest.Product(id, variant)] = item
 }
 
 const sqlInsertWarehouse = `INSERT INTO warehouses (company_id, id, name, is_default, branch_id, search_text, version, ev_pos, created_at, updated_at)

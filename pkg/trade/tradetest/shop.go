@@ -1,51 +1,28 @@
-package apitest
+// Package tradetest has the shop that tests of documents sell from, in place of the other domains.
+package tradetest
 
 import (
 	"context"
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// Users are the users of every company of a test, with their names. A test changes them only while no request runs.
-type Users map[uuid.UUID]string
-
-// UserNames returns the names of those of the users that are there.
-func (u Users) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	return known(u, ids), nil
-}
-
-// KnownUsers returns those of the users that are there.
-func (u Users) KnownUsers(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (found []uuid.UUID, err error) {
-	for id := range known(u, ids) {
-		found = append(found, id)
-	}
-	return found, nil
-}
-
-// ActiveUsers says that those of the users that are there are active.
-func (u Users) ActiveUsers(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
-	active := map[uuid.UUID]bool{}
-	for id := range known(u, ids) {
-		active[id] = true
-	}
-	return active, nil
-}
-
 // Shop is what other domains see of the catalog, the price lists and the users, the same for every company of a test. A test
 // changes it only while no request runs.
 type Shop struct {
-	Users
+	apitest.Users
 	Items     map[trade.ItemRef]trade.Item
 	PriceList map[trade.ItemRef]money.Amount // every price list
 }
 
 // NewShop returns an empty shop.
-func NewShop() *Shop { return &Shop{Users: Users{}, Items: map[trade.ItemRef]trade.Item{}} }
+func NewShop() *Shop { return &Shop{Users: apitest.Users{}, Items: map[trade.ItemRef]trade.Item{}} }
 
 // Product returns the reference to a product, or to one of its variants.
 func Product(id uuid.UUID, variant ...uuid.UUID) trade.ItemRef {
@@ -58,12 +35,11 @@ func Product(id uuid.UUID, variant ...uuid.UUID) trade.ItemRef {
 
 // OrderItems returns the items. A variant that is not there is its product, with UnknownVariant.
 func (s *Shop) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
-	found := known(s.Items, refs)
+	found := map[trade.ItemRef]trade.Item{}
 	for _, r := range refs {
-		if _, ok := found[r]; ok || r.Variant == uuid.Nil {
-			continue
-		}
-		if item, ok := s.Items[trade.ItemRef{Kind: r.Kind, ID: r.ID}]; ok {
+		if item, ok := s.Items[r]; ok {
+			found[r] = item
+		} else if item, ok := s.Items[trade.ItemRef{Kind: r.Kind, ID: r.ID}]; ok && r.Variant != uuid.Nil {
 			item.UnknownVariant = true
 			found[r] = item
 		}
@@ -91,14 +67,4 @@ func (s *Shop) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys 
 // Prices returns the prices of the items in the price list.
 func (s *Shop) Prices(context.Context, db.Querier, tenant.ID, uuid.UUID, []trade.ItemRef) (map[trade.ItemRef]money.Amount, error) {
 	return s.PriceList, nil
-}
-
-func known[K comparable, V any](all map[K]V, keys []K) map[K]V {
-	found := map[K]V{}
-	for _, k := range keys {
-		if v, ok := all[k]; ok {
-			found[k] = v
-		}
-	}
-	return found
 }
