@@ -80,6 +80,10 @@ func Fold(s string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 
+// Key returns the form in which keys that people write, such as SKUs and barcodes, are compared: Straße-1, STRASSE-1 and ＳＴＲＡＳＳＥ－１
+// are the same, with or without space around them.
+func Key(text string) string { return Fold(strings.TrimSpace(text)) }
+
 // isPlain reports whether a text has ASCII only, and no capital letters.
 func isPlain(s string) bool {
 	for i := range len(s) {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -33,7 +34,7 @@ func Next(ctx context.Context, tx *db.Tx, company tenant.ID, prefix string) (str
 	for from := n; ; from += window {
 		keys := make([]string, window)
 		for i := range keys {
-			keys[i] = Key(format(prefix, from+int64(i)))
+			keys[i] = list.Key(format(prefix, from+int64(i)))
 		}
 		rows, err := tx.Query(ctx, sqlSelectTakenSKUs, company, keys)
 		if err != nil {

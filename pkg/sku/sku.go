@@ -44,18 +44,15 @@ type Item struct {
 	Status  string  // active or hidden
 }
 
-// Key returns the form in which SKUs and barcodes are compared: Straße-1, STRASSE-1 and ＳＴＲＡＳＳＥ－１ are the same.
-func Key(text string) string { return list.Fold(strings.TrimSpace(text)) }
-
 // Equal reports whether two SKUs or barcodes are the same one.
-func Equal(one, other string) bool { return Key(one) == Key(other) }
+func Equal(one, other string) bool { return list.Key(one) == list.Key(other) }
 
 // stored is the SKU as the primary key has it, which nodes of releases before compare.
 func stored(sku string) string { return strings.ToLower(sku) }
 
-// folded is the [Key] of a text if its stored form is another one; nil otherwise, so that few rows are in the index on it.
+// folded is the [list.Key] of a text if its stored form is another one; nil otherwise, so that few rows are in the index on it.
 func folded(text, stored string) *string {
-	if key := Key(text); key != stored {
+	if key := list.Key(text); key != stored {
 		return &key
 	}
 	return nil
@@ -63,7 +60,7 @@ func folded(text, stored string) *string {
 
 // forms are the stored forms that a SKU or barcode may have; rows with another one are found by their folded key.
 func forms(text, stored string) []string {
-	if key := Key(text); key != stored {
+	if key := list.Key(text); key != stored {
 		return []string{stored, key}
 	}
 	return []string{stored}
@@ -101,7 +98,7 @@ const sqlSelectSKUHolder = `SELECT sku, entity, entity_id, status FROM skus WHER
 func (it Item) checkSKU(ctx context.Context, q db.Querier, company tenant.ID) error {
 	var sku, entity, status string
 	var id uuid.UUID
-	err := q.QueryRow(ctx, sqlSelectSKUHolder, company, forms(it.SKU, stored(it.SKU)), Key(it.SKU), it.ID).Scan(&sku, &entity, &id, &status)
+	err := q.QueryRow(ctx, sqlSelectSKUHolder, company, forms(it.SKU, stored(it.SKU)), list.Key(it.SKU), it.ID).Scan(&sku, &entity, &id, &status)
 	if db.IsNoRows(err) {
 		return nil
 	}
@@ -117,7 +114,7 @@ const sqlSelectBarcodeHolder = `SELECT entity, entity_id FROM barcodes WHERE com
 func (it Item) checkBarcode(ctx context.Context, q db.Querier, company tenant.ID) error {
 	var entity string
 	var id uuid.UUID
-	err := q.QueryRow(ctx, sqlSelectBarcodeHolder, company, forms(it.barcode(), it.barcode()), Key(it.barcode()), it.ID).Scan(&entity, &id)
+	err := q.QueryRow(ctx, sqlSelectBarcodeHolder, company, forms(it.barcode(), it.barcode()), list.Key(it.barcode()), it.ID).Scan(&entity, &id)
 	if db.IsNoRows(err) {
 		return nil
 	}
@@ -134,7 +131,7 @@ const sqlSelectBySKU = `SELECT entity_id FROM skus WHERE company_id = $1 AND ` +
 // Find returns the id of the item with a SKU, or the nil UUID. Case, forms of characters and surrounding space do not count.
 func Find(ctx context.Context, q db.Querier, company tenant.ID, entity, sku string) (id uuid.UUID, err error) {
 	sku = strings.TrimSpace(sku)
-	err = q.QueryRow(ctx, sqlSelectBySKU, company, forms(sku, stored(sku)), Key(sku), entity, stored(sku)).Scan(&id)
+	err = q.QueryRow(ctx, sqlSelectBySKU, company, forms(sku, stored(sku)), list.Key(sku), entity, stored(sku)).Scan(&id)
 	if err != nil && !db.IsNoRows(err) {
 		return id, fmt.Errorf("find the item with a SKU: %w", err)
 	}
@@ -149,13 +146,13 @@ const (
 // Owner returns the item with a SKU, of any entity, or the nil UUID. It compares as [Find] does.
 func Owner(ctx context.Context, q db.Querier, company tenant.ID, sku string) (entity string, id uuid.UUID, err error) {
 	sku = strings.TrimSpace(sku)
-	return owner(q.QueryRow(ctx, sqlSelectSKUOwner, company, forms(sku, stored(sku)), Key(sku), stored(sku)))
+	return owner(q.QueryRow(ctx, sqlSelectSKUOwner, company, forms(sku, stored(sku)), list.Key(sku), stored(sku)))
 }
 
 // BarcodeOwner returns the active product or variant with a barcode, or the nil UUID.
 func BarcodeOwner(ctx context.Context, q db.Querier, company tenant.ID, barcode string) (entity string, id uuid.UUID, err error) {
 	barcode = strings.TrimSpace(barcode)
-	return owner(q.QueryRow(ctx, sqlSelectBarcodeOwner, company, forms(barcode, barcode), Key(barcode), barcode))
+	return owner(q.QueryRow(ctx, sqlSelectBarcodeOwner, company, forms(barcode, barcode), list.Key(barcode), barcode))
 }
 
 func owner(row pgx.Row) (entity string, id uuid.UUID, err error) {
@@ -169,7 +166,7 @@ func owner(row pgx.Row) (entity string, id uuid.UUID, err error) {
 func Filter(q *list.Query, company tenant.ID, entity, sku string) {
 	if sku = strings.TrimSpace(sku); sku != "" {
 		q.Reading(skus).Where("id IN (SELECT entity_id FROM skus WHERE company_id = ? AND (sku_key = ANY(?::TEXT[]) OR fold_key = ? AND fold_key IS NOT NULL) AND entity = ?)",
-			company, forms(sku, stored(sku)), Key(sku), entity)
+			company, forms(sku, stored(sku)), list.Key(sku), entity)
 	}
 }
 
@@ -179,7 +176,7 @@ func FilterBarcode(q *list.Query, company tenant.ID, items db.Table, entity, bar
 	if barcode = strings.TrimSpace(barcode); barcode != "" {
 		q.Reading(barcodes).Where("id = ANY(ARRAY(SELECT i.id FROM "+string(items)+" AS i WHERE i.company_id = ? AND i.barcode = ? AND i.barcode IS NOT NULL UNION "+
 			"SELECT b.entity_id FROM barcodes AS b WHERE b.company_id = ? AND (b.barcode = ANY(?::TEXT[]) OR b.fold_key = ? AND b.fold_key IS NOT NULL) AND b.entity = ?))",
-			company, barcode, company, forms(barcode, barcode), Key(barcode), entity)
+			company, barcode, company, forms(barcode, barcode), list.Key(barcode), entity)
 	}
 }
 

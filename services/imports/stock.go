@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/sku"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 )
 
@@ -59,7 +59,7 @@ func (t *table) stockOf(cells []spreadsheet.Value) string {
 		}
 	}
 	if t.key == keySKU {
-		return sku.Key(t.sku(cells)) + "\x00" + at
+		return list.Key(t.sku(cells)) + "\x00" + at
 	}
 	return t.text(cells, "productId") + "\x00" + t.text(cells, "variantId") + "\x00" + at
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/sku"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 )
 
@@ -168,9 +168,9 @@ func (t *table) claimAll(r spreadsheet.Row, faults *apierr.Fields) {
 		return
 	}
 	type value struct{ column, value string }
-	own := []value{{keySKU, sku.Key(t.text(r.Cells, keySKU))}}
+	own := []value{{keySKU, list.Key(t.text(r.Cells, keySKU))}}
 	if t.text(r.Cells, "status") != "hidden" {
-		own = append(own, value{"barcode", sku.Key(t.text(r.Cells, "barcode"))})
+		own = append(own, value{"barcode", list.Key(t.text(r.Cells, "barcode"))})
 	}
 	if source, id := t.text(r.Cells, "source"), t.text(r.Cells, keyExternal); source != "" && id != "" {
 		own = append(own, value{keyExternal, source + "\x00" + id})
@@ -230,7 +230,7 @@ func (t *table) identify(cells []spreadsheet.Value, item *httpapi.BatchItem, fau
 		if item.SKU == "" {
 			item.Op = "create"
 		}
-		return sku.Key(item.SKU)
+		return list.Key(item.SKU)
 	}
 	item.Source, item.ExternalID = t.text(cells, "source"), t.text(cells, "externalId")
 	if item.ExternalID == "" {
