@@ -10,7 +10,7 @@ BIN         := bin/tradegrid
 GOTESTSUM   := $(GO) run gotest.tools/gotestsum@v1.13.0 --format pkgname-and-test-fails --format-hide-empty-pkg
 GOLANGCI    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 DEADCODE    := $(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0
-WITHDB      := $(GO) run ./pkg/dbtest/withdb
+WITHDB      := $(GO) run ./pkg/testkit/dbtest/withdb
 CYCLONEDX   := $(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 TARGETS     ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 PACKAGES    ?= ./...
@@ -18,7 +18,9 @@ PACKAGES    ?= ./...
 # Tests allocate much and keep little, so the collector runs less often; the limit keeps a process small where memory is.
 FEW_COLLECTIONS := GOGC=400 GOMEMLIMIT=1GiB
 # Packages that take longest begin first: none of them is left over at the end.
-LONGEST      := ./cmd/tradegrid ./tests/e2e ./pkg/httpapi ./pkg/outbox ./services/webhooks ./services/company
+LONGEST      := ./cmd/tradegrid ./tests/e2e ./pkg/api/httpapi ./pkg/events/outbox ./services/delivery/webhooks ./services/platform/company
+# The parts of the dispatcher.
+DISPATCHER   := $(addprefix ./services/delivery/,deadletter delay dispatch match reconcile router sender store sweeper)
 # Tests of a new clone wait for the compiler and the linker half of the time. Without inlining and debug information, this module is
 # compiled in two thirds of the time, also the binary that tests/e2e builds; without symbols, binaries are linked in half of it.
 QUICK_BUILD  := GOFLAGS="$$($(GO) env GOFLAGS) '-gcflags=github.com/tradegrid/tradegrid/...=-l -dwarf=false'"
@@ -73,16 +75,16 @@ test: ## run all tests against an embedded database and broker
 
 .PHONY: test-chaos
 test-chaos: ## run the tests of the API with failing transactions: retries asked for, commits without an answer
-	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./services/... ./pkg/httpapi/... ./pkg/job/... ./pkg/numbering/..." -- $(SIDE_BY_SIDE) -count=1
+	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./services/business/... ./services/platform/... ./services/delivery/... ./pkg/api/httpapi/... ./pkg/store/job/... ./pkg/store/numbering/..." -- $(SIDE_BY_SIDE) -count=1
 	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages ./cmd/tradegrid -- $(SIDE_BY_SIDE) -count=1 -run '^TestEveryResourceLives$$'
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector
-	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/db/... ./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1
+	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/store/db/... ./pkg/events/kafka/... ./pkg/events/outbox/... ./pkg/store/numbering/... ./pkg/api/ratelimit/... $(DISPATCHER) ./services/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1
 
 .PHONY: test-kill
 test-kill: ## kill and freeze relays at their weakest points, from inside
-	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/failpoint ./pkg/outbox" -- -tags failpoint -ldflags '-X github.com/tradegrid/tradegrid/pkg/failpoint.obeysEnvironment=yes' -count=1 -run Killed
+	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/kit/failpoint ./pkg/events/outbox" -- -tags failpoint -ldflags '-X github.com/tradegrid/tradegrid/pkg/kit/failpoint.obeysEnvironment=yes' -count=1 -run Killed
 
 .PHONY: test-cockroach
 test-cockroach: ## run all tests on CockroachDB: a cockroach on PATH, or the one that TRADEGRID_COCKROACH names
@@ -90,7 +92,7 @@ test-cockroach: ## run all tests on CockroachDB: a cockroach on PATH, or the one
 	  export TRADEGRID_TEST_DATABASE=cockroach TRADEGRID_SQL_LOG="$(CURDIR)/$$log" && $(WITHDB) sh -c \
 	  '$(GOTESTSUM) -- -count=1 -timeout 60m $(TESTFLAGS) $(PACKAGES) && cd tests/dialect && $(GOTESTSUM) -- -count=1 -timeout 20m ./...'
 
-# Tests of topics.Apply and of TLS (pkg/kafka), of `tradegrid dev` (tests/e2e) and of rows that wait (pkg/outbox) start the broker
+# Tests of topics.Apply and of TLS (pkg/events/kafka), of `tradegrid dev` (tests/e2e) and of rows that wait (pkg/events/outbox) start the broker
 # of `tradegrid dev` themselves; tests/kafka has their counterparts for real ones.
 # Brokers on a busy machine hear late of topics: a test that fails is run again, which the output shows, at most twice.
 test-kafka: AGAIN := --rerun-fails=2 --rerun-fails-max-failures=3
@@ -99,8 +101,8 @@ test-kafka: AGAIN := --rerun-fails=2 --rerun-fails-max-failures=3
 test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: needs Java 17 and Maven
 	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
 	$(QUICK_BUILD) $(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch/..." -- -vet=off $(QUICK_LINK) -tags kafka -count=1 -timeout 10m && \
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/company ./pkg/loadshed ./pkg/dbtest" -- -vet=off $(QUICK_LINK) -count=1 -timeout 10m -run "^Test(AllTopics|Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/events/kafka ./pkg/events/outbox $(DISPATCHER)" -- -vet=off $(QUICK_LINK) -tags kafka -count=1 -timeout 10m && \
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/platform/company ./pkg/api/loadshed ./pkg/testkit/dbtest" -- -vet=off $(QUICK_LINK) -count=1 -timeout 10m -run "^Test(AllTopics|Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
 	@cat bin/kafka/report.txt
 
 .PHONY: dialect
@@ -203,7 +205,7 @@ image-check: ## check Dockerfile and compose.yaml without a container engine
 .PHONY: bench
 bench: ## the figures of docs/performance.md
 	$(WITHDB) --durable $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -count=1 ./tests/bench/...
-	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$|^BenchmarkOneRecord$$' -benchtime 1x -count=1 ./services/dispatch/sender
+	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$|^BenchmarkOneRecord$$' -benchtime 1x -count=1 ./services/delivery/sender
 
 .PHONY: load
 load: build ## run one load scenario with k6: SCENARIO=steady, see docs/load.md

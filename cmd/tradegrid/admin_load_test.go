@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/list"
-	"github.com/tradegrid/tradegrid/services/catalog"
-	"github.com/tradegrid/tradegrid/services/clients"
-	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/business/catalog"
+	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
-	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/delivery/store"
 )
 
 type pathCmd struct{ KafkaFlags }

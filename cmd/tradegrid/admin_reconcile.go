@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/dispatch/reconcile"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/services/delivery/reconcile"
 )
 
 type reconcileCmd struct {

@@ -7,8 +7,8 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
 type rekeyCmd struct {

@@ -5,8 +5,8 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/warehouse"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/services/business/warehouse"
 )
 
 type stockCheckCmd struct {

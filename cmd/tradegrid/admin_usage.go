@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 )
 
 type companyUsageCmd struct {

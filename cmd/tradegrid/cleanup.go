@@ -3,13 +3,13 @@ package main
 import (
 	"slices"
 
-	"github.com/tradegrid/tradegrid/pkg/cleanup"
-	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
-	"github.com/tradegrid/tradegrid/pkg/notice"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
-	"github.com/tradegrid/tradegrid/pkg/presence"
-	"github.com/tradegrid/tradegrid/pkg/quota"
-	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/idempotency"
+	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/store/notice"
+	"github.com/tradegrid/tradegrid/pkg/store/presence"
+	"github.com/tradegrid/tradegrid/pkg/store/quota"
 )
 
 // cleanupJobs are the rows of all tables that expire.

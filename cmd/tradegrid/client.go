@@ -18,8 +18,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
 // ClientFlags say whom a command of an integration developer talks to. What they leave open is in the profile, which

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/egress"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/delivery/egress"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
 // ListenCmd brings the events of a company to a receiver on this machine, which needs no public address.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/config"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 )
 
 var updateDocs = flag.Bool("update-docs", false, "write the tables of docs/configuration.md anew") //nolint:gochecknoglobals // a flag

@@ -17,12 +17,12 @@ import (
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/list"
-	"github.com/tradegrid/tradegrid/services/accounts"
-	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/console"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/platform/accounts"
+	"github.com/tradegrid/tradegrid/services/platform/audit"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 // authenticator holds a passkey, and answers as the browser would.

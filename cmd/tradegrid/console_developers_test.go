@@ -20,13 +20,13 @@ import (
 
 	"github.com/tradegrid/tradegrid"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/quickstart"
-	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/ratelimit"
-	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/requests"
-	"github.com/tradegrid/tradegrid/services/webhooks"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
 // workshop is a company in a console whose API logs requests.

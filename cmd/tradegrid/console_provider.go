@@ -7,8 +7,8 @@ import (
 	"regexp"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/secret"
-	"github.com/tradegrid/tradegrid/services/accounts"
+	"github.com/tradegrid/tradegrid/pkg/kit/secret"
+	"github.com/tradegrid/tradegrid/services/platform/accounts"
 )
 
 // ProviderFlags name the OpenID Connect provider by which people sign in to the console, too.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 )
 
 // shownTexts are the keys of the texts for fields and for values of enums that pages may show of the operations of both APIs, each with

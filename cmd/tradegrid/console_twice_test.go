@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 // The form of a rotation that is sent twice rotates once: a second time would take the secret that receivers still have out of the

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 // shirts is a company with a product whose variants two attributes tell apart.

@@ -30,9 +30,9 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/stock"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/tokens"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/ratelimit"
-	"github.com/tradegrid/tradegrid/services/requests"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
 // webConfig is what the console is told by flags.

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/deals"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/services/business/deals"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 // people has users and branches, which have no operations of their own to change them.

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tradegrid/tradegrid/pkg/embedded"
+	"github.com/tradegrid/tradegrid/pkg/kit/embedded"
 )
 
 // Kinds of embedded database, as in --database; each keeps its data in the folder of its name below the state.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/embedded"
+	"github.com/tradegrid/tradegrid/pkg/kit/embedded"
 )
 
 // fakeCockroach writes an address, as the real program does once it takes connections, and serves nothing.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"net"
 
-	"github.com/tradegrid/tradegrid/pkg/egress"
+	"github.com/tradegrid/tradegrid/services/delivery/egress"
 )
 
 // EgressCmd is about requests to receivers.

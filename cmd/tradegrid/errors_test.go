@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 )
 
 func errorPage(t *testing.T, api *httpapi.API, base string) string {
@@ -33,12 +33,12 @@ func TestErrorPageKnowsEveryCode(t *testing.T) {
 	entities := regexp.MustCompile(`(?:apierr\.|[^.\w])(?:NotFound|ReferenceNotFound|missing|Add|One|Of\[\w+\])\((?:err, found, |"\w+", )?"([A-Z_]{4,})"`)
 	literal := regexp.MustCompile(`(?:StateConflict\(|apierr\.New\([\w.]+, |Code: )"([A-Z_]+)"`)
 	found := 0
-	for _, pattern := range []string{"../../pkg/*/*.go", "../../services/*/*.go"} {
+	for _, pattern := range []string{"../../pkg/*/*/*.go", "../../services/*/*/*.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {
 			// Users, branches and companies are changed by the command line only, which prints the whole error.
-			if strings.HasSuffix(file, "_test.go") || strings.Contains(file, "services/company/") {
+			if strings.HasSuffix(file, "_test.go") || strings.Contains(file, "services/platform/company/") {
 				continue
 			}
 			source, err := os.ReadFile(file)

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
-	"github.com/tradegrid/tradegrid/pkg/apitest"
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/job"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/store/job"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
 // The two formats say the same of every record of every list: rows are written field by field, lines as a whole.

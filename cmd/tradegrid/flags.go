@@ -12,15 +12,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tradegrid/tradegrid/pkg/blob"
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/kafka"
-	"github.com/tradegrid/tradegrid/pkg/migrate"
-	"github.com/tradegrid/tradegrid/pkg/notice"
-	"github.com/tradegrid/tradegrid/pkg/secret"
-	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
+	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/secret"
+	"github.com/tradegrid/tradegrid/pkg/kit/telemetry/export"
+	"github.com/tradegrid/tradegrid/pkg/store/blob"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/migrate"
+	"github.com/tradegrid/tradegrid/pkg/store/notice"
 	"github.com/tradegrid/tradegrid/schemas/sql"
-	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 // BackendFlags are the flags of every role that uses the database and the brokers.

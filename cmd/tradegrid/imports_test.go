@@ -15,14 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
-	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/apitest"
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/job"
-	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/spreadsheet"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/job"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 // shop is a company with a worker for its jobs.

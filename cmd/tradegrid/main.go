@@ -14,8 +14,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/tradegrid/tradegrid/pkg/config"
-	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
+	"github.com/tradegrid/tradegrid/pkg/kit/telemetry"
 )
 
 // release is set by the build: -ldflags "-X main.release=1.2.3".

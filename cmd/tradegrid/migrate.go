@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/migrate"
-	"github.com/tradegrid/tradegrid/pkg/presence"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/migrate"
+	"github.com/tradegrid/tradegrid/pkg/store/presence"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/events/event"
 )
 
 // OpenapiCmd generates the API description and the event schemas, or compares them with the committed files.

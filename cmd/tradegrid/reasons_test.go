@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
 // What the reference and the console say of reasons is what the table of reasons has, no more and no less.

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/services/receiver"
 )
 

@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/kafka"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
 

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/pkg/domain"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/domain"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 )
 
 // samples are the examples that the domains declare, in an order in which each refers to earlier ones only.

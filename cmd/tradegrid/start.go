@@ -14,12 +14,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/kafka"
-	"github.com/tradegrid/tradegrid/pkg/migrate"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
-	"github.com/tradegrid/tradegrid/pkg/presence"
-	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
+	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/telemetry/export"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/migrate"
+	"github.com/tradegrid/tradegrid/pkg/store/presence"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/topics"
 )

@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/events/resource"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
 // column is a column as the database has it.

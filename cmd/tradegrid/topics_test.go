@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tradegrid/tradegrid/pkg/embedded"
+	"github.com/tradegrid/tradegrid/pkg/kit/embedded"
 	"github.com/tradegrid/tradegrid/topics"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
 const (

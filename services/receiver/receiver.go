@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
 // DefaultName is the name of the receiver for paths without a name.

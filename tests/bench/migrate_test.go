@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/store/migrate"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 

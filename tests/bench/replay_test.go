@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
 
-	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
 const floodShops = 100

@@ -73,7 +73,7 @@ func TestCockroachOverlaysParse(t *testing.T) {
 // What gives rows their regions is put together by package migrate; its test keeps a sample of it.
 func TestRegionStatementsParse(t *testing.T) {
 	t.Parallel()
-	stmts, err := Migrations(root+"/pkg/migrate/testdata", isCockroach)
+	stmts, err := Migrations(root+"/pkg/store/migrate/testdata", isCockroach)
 	require.NoError(t, err)
 	require.NotEmpty(t, stmts)
 	for _, st := range stmts {

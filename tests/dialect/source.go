@@ -37,8 +37,8 @@ type Declared struct {
 
 // skippedFolders hold no SQL of the platform, with the reason.
 var skippedFolders = map[string]string{
-	"tests":      "checks, not product",
-	"pkg/dbtest": "makes and drops test databases, which is different on each product",
+	"tests":              "checks, not product",
+	"pkg/testkit/dbtest": "makes and drops test databases, which is different on each product",
 }
 
 // SourceStatements finds the statements in the Go files below root: those of the product, or those of its tests.

@@ -12,7 +12,7 @@ import (
 
 // sharedTables are the tables that package db declares for others.
 func sharedTables(root string) (map[string]ast.Expr, error) {
-	paths, err := filepath.Glob(filepath.Join(root, "pkg/db/*.go"))
+	paths, err := filepath.Glob(filepath.Join(root, "pkg/store/db/*.go"))
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
 // Programs around the examples of docs/verify.md. Each reads cases of four lines (secret, current signature, previous

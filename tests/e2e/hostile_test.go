@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tradegrid/tradegrid/pkg/hostile"
+	"github.com/tradegrid/tradegrid/pkg/kit/hostile"
 	"github.com/tradegrid/tradegrid/tests/role"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
 // binary is the program under test. Its failpoints are armed by the environment.
@@ -26,7 +26,7 @@ func build(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "tradegrid")
-	const obey = "-s -X github.com/tradegrid/tradegrid/pkg/failpoint.obeysEnvironment=yes"
+	const obey = "-s -X github.com/tradegrid/tradegrid/pkg/kit/failpoint.obeysEnvironment=yes"
 	out, err := exec.Command("go", "build", "-ldflags", obey, "-buildvcs=false", "-o", binary, "../../cmd/tradegrid").CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)

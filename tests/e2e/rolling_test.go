@@ -25,7 +25,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/tests/role"
 )
 
@@ -38,8 +38,8 @@ var nextFiles = map[string]string{ //nolint:gochecknoglobals // a constant
 
 // nextCode gives the orders of the next release their new field.
 var nextCode = []struct{ file, this, next string }{ //nolint:gochecknoglobals // a constant
-	{"services/orders/order.go", "type Order struct {\n", "type Order struct {\n\tTakenBy string `json:\"-\" db:\",insert\"`\n"},
-	{"services/orders/create.go", "o := Order{Header: Header{", "o := Order{TakenBy: \"next\", Header: Header{"},
+	{"services/business/orders/order.go", "type Order struct {\n", "type Order struct {\n\tTakenBy string `json:\"-\" db:\",insert\"`\n"},
+	{"services/business/orders/create.go", "o := Order{Header: Header{", "o := Order{TakenBy: \"next\", Header: Header{"},
 }
 
 // nextRelease builds the binary of the next release. What it does not change comes from Go's build cache.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
-	"github.com/tradegrid/tradegrid/pkg/telemetry/otlptest"
+	"github.com/tradegrid/tradegrid/pkg/kit/telemetry/otlptest"
 	"github.com/tradegrid/tradegrid/tests/role"
 )
 

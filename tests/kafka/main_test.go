@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/tests/kafka/brokers"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 )
 
 // Patience is the timeout of waits for conditions that normally hold within moments. Restarting brokers take longest.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/services/catalog"
-	"github.com/tradegrid/tradegrid/services/files"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/business/catalog"
+	"github.com/tradegrid/tradegrid/services/business/files"
 )
 
 // good is a product or a variant as it is sold.

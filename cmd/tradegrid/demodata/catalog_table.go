@@ -1,6 +1,6 @@
 package demodata
 
-import "github.com/tradegrid/tradegrid/pkg/money"
+import "github.com/tradegrid/tradegrid/pkg/kit/money"
 
 //nolint:gochecknoglobals // constants
 var categoryTable = []struct{ name, parent, prefix, icon, color string }{

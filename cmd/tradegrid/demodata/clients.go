@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
-	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/trade"
-	"github.com/tradegrid/tradegrid/services/clients"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // client is a client as documents refer to it.

@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
-	"github.com/tradegrid/tradegrid/pkg/lineitem"
-	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/trade"
-	"github.com/tradegrid/tradegrid/services/deals"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/deals"
+	"github.com/tradegrid/tradegrid/services/business/lineitem"
+	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // pipeline are the directories of deals.

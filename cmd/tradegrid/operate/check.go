@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/job"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/dispatch/reconcile"
-	"github.com/tradegrid/tradegrid/services/warehouse"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/job"
+	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/delivery/reconcile"
 	"github.com/tradegrid/tradegrid/topics"
 )
 

@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/outbox"
-	"github.com/tradegrid/tradegrid/pkg/quota"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/requests"
-	"github.com/tradegrid/tradegrid/services/webhooks"
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/quota"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
 // Usage is what a company did on a day.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 )
 
 //go:embed gallery/*.html

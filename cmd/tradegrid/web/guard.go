@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/services/accounts"
+	"github.com/tradegrid/tradegrid/services/platform/accounts"
 )
 
 // policy lets a page load only what the console serves: no inline scripts, no inline styles, nothing from elsewhere, no frames.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/services/accounts"
+	"github.com/tradegrid/tradegrid/services/platform/accounts"
 )
 
 // Watched is what a page shows, as far as its changes concern somebody who looks at it.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
 )
 
 // Minor is an amount of money that somebody typed, such as 12.50 or 1 234,50, in minor units of the currency of the company, as the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 )
 
 // Matrix shows for each resource of the API whether a token may read or change it. It is a piece; see pieces.go.

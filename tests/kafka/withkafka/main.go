@@ -1,7 +1,7 @@
 // Command withkafka runs another command beside three real Kafka brokers, whose addresses the command finds in
 // TRADEGRID_TEST_KAFKA_BROKERS:
 //
-//	go run ./tests/kafka/withkafka go test ./pkg/outbox
+//	go run ./tests/kafka/withkafka go test ./pkg/events/outbox
 //
 // It needs Java and Maven; see package brokers. Brokers that the variable names already are used as they are.
 package main
@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/tests/kafka/brokers"
 )
 

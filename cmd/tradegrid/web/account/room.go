@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/services/accounts"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/platform/accounts"
 )
 
 //go:embed *.html

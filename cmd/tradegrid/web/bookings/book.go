@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
-	"github.com/tradegrid/tradegrid/services/scheduling"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
 )
 
 type bookPage struct {

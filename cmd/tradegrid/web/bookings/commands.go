@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/services/scheduling"
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
 )
 
 // commands are the operations that the calendar offers.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 )
 
 // day is a local day of the company. It lasts 23, 24 or 25 hours.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/services/scheduling"
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
 )
 
 // grid is a day: a row for each quarter of an hour, a column for each resource.

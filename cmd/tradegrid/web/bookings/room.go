@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/list"
-	"github.com/tradegrid/tradegrid/services/offerings"
-	"github.com/tradegrid/tradegrid/services/scheduling"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/business/offerings"
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
 )
 
 //go:embed *.html

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
 // interval is one of the working hours of a resource.

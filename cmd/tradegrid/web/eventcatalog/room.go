@@ -16,11 +16,11 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/trigger"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
-	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/list"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/services/webhooks"
+	"github.com/tradegrid/tradegrid/pkg/events/event"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 )
 
 //go:embed *.html

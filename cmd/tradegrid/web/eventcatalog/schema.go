@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 )
 
 // maxDepth ends types that contain themselves.

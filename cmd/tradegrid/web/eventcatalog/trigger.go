@@ -10,7 +10,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/trigger"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
 // trigger makes an event happen, by the requests of an integration, made as the person.

@@ -15,8 +15,8 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	eventpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/events"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/phone"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/phone"
 )
 
 // Bounds of what is asked and shown.

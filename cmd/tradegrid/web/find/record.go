@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/pkg/phone"
+	"github.com/tradegrid/tradegrid/pkg/kit/phone"
 )
 
 // record is a record as the API returns it.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
-	"github.com/tradegrid/tradegrid/pkg/list"
-	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/services/sales"
-	"github.com/tradegrid/tradegrid/services/warehouse"
-	"github.com/tradegrid/tradegrid/services/webhooks"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/sales"
+	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 )
 
 const (

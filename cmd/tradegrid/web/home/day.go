@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
 // day is what a report says of a day.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/dispatch/reconcile"
-	"github.com/tradegrid/tradegrid/services/warehouse"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/delivery/reconcile"
 )
 
 type checksPage struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
-	"github.com/tradegrid/tradegrid/pkg/list"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
 )
 
 type deliveriesPage struct {

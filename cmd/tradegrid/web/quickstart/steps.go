@@ -10,7 +10,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 )
 
 // languages are those of the examples, the first by default.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
 // directories are those that a request has read: each of them once.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
 // export starts a job that writes what the list shows, all pages of it, and leads to its progress.

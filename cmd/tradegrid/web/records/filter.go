@@ -9,8 +9,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
 // filterChip is a filter that is set; its link removes it.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
 )
 
 // rowsForm is the part of a form that asks for quantities of lines.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/resources"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/services/accounts"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/platform/accounts"
 )
 
 // saveForm saves the list as it is shown under a name.

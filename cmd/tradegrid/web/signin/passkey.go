@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/services/accounts"
+	"github.com/tradegrid/tradegrid/services/platform/accounts"
 )
 
 // passkeyOptions are what the browser hands to an authenticator. They are not stored: the browser keeps what they are checked against.

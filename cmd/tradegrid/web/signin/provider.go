@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/services/accounts"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/platform/accounts"
 )
 
 // toProvider sends the browser to the provider. It is a link and no form, because the policy lets forms lead nowhere else.

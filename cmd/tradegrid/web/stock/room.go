@@ -7,9 +7,9 @@ import (
 	"io/fs"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/list"
-	"github.com/tradegrid/tradegrid/services/warehouse"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/business/warehouse"
 )
 
 //go:embed *.html

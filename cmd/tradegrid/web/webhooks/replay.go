@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
-	"github.com/tradegrid/tradegrid/services/webhooks"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 )
 
 type replayPage struct {

@@ -1,0 +1,173 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/binding"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/store/job"
+)
+
+// arraysAreNeverNull applies to requests and responses. The setting is global, and APIs may be created concurrently.
+var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
+
+// description is the API description without operations; registering an operation adds it.
+func description(of surface) *huma.OpenAPI {
+	arraysAreNeverNull()
+	return &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: of.name, Version: "1.0.0", Description: of.about,
+		},
+		Servers: []*huma.Server{{URL: of.base, Description: "this installation"}},
+		Components: &huma.Components{
+			Schemas:         jsontype.NewRegistry("#/components/schemas/"),
+			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
+		},
+		Security: []map[string][]string{{"token": {}}},
+	}
+}
+
+// errorStatuses are the error statuses that every operation may return.
+var errorStatuses = map[int]string{
+	400: "the input is invalid; errors lists the fields",
+	401: "the token is missing, invalid, revoked or expired, or the company is archived",
+	403: "the token lacks the scope, the component is not enabled, or the plan has no API",
+	404: "the company has no such record",
+	409: "the state of a record does not allow the change",
+	429: "a rate limit was exceeded; retry after Retry-After seconds",
+	431: "request line and headers together exceed 8 KiB",
+	500: "internal error; quote the request ID to support if it persists",
+	503: "unavailable; nothing was stored, retry after Retry-After seconds",
+	504: "the request timed out; retry it with the same X-Idempotency-Key",
+}
+
+// changeStatuses are the additional error statuses of operations that make changes.
+var changeStatuses = map[int]string{
+	412: "the version of the record does not match If-Match",
+	413: "the body is too large",
+	415: "the body is not application/json, or is compressed",
+	422: "the X-Idempotency-Key was used with another request",
+}
+
+func (a *API) describe(op Op) huma.Operation {
+	ho := huma.Operation{
+		OperationID: op.ID, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: op.Description,
+		Tags: []string{op.Tag}, DefaultStatus: op.Status, Responses: map[string]*huma.Response{}, MaxBodyBytes: int64(op.MaxBody),
+		Extensions: map[string]any{},
+	}
+	switch {
+	case a.cfg.Admin != nil:
+		ho.Extensions["x-required-role"] = (&operation{Op: op}).role()
+	case op.Scope != "":
+		ho.Extensions["x-required-scope"] = (&operation{Op: op}).needed()
+	}
+	if op.Component != "" && a.cfg.Admin == nil {
+		ho.Extensions["x-required-component"] = op.Component
+	}
+	if op.Guest != nil {
+		ho.Security = []map[string][]string{{"token": {}}, {}}
+	}
+	if op.AlsoNeeds != "" {
+		ho.Extensions["x-also-required-component"] = op.AlsoNeeds
+	}
+	schema := a.desc.Components.Schemas.Schema(reflect.TypeFor[transport.ErrorResponse](), true, "ErrorResponse")
+	add := func(meanings map[int]string) {
+		for status, meaning := range meanings {
+			ho.Responses[strconv.Itoa(status)] = &huma.Response{
+				Description: meaning,
+				Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+			}
+		}
+	}
+	add(errorStatuses)
+	add(a.surface.statuses)
+	add(op.Errors)
+	if strings.Contains(op.Path, "{"+companyParam+"}") {
+		ho.Parameters = append(ho.Parameters, &huma.Param{
+			Name: companyParam, In: "path", Required: true, Description: "the company", Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
+		})
+	}
+	if !op.Mutating() {
+		return ho
+	}
+	add(changeStatuses)
+	if op.Uploads != nil {
+		add(map[int]string{415: "the body is none of the media types, or is compressed"})
+	}
+	ho.Parameters = append(ho.Parameters, headerParam("X-Idempotency-Key", "uuid", "unique per change; a retry with the same key within 7 days returns the stored response"))
+	if op.Method == http.MethodPatch || strings.Contains(op.rel, "{") {
+		ho.Parameters = append(ho.Parameters, headerParam("If-Match", "", "ETag of the version that the client has read, or * for any; if the record has changed since, the response is 412"))
+		ho.Parameters[len(ho.Parameters)-1].Schema.Pattern = versionPattern
+	}
+	return ho
+}
+
+// describeSuccess adds the success response of an operation; t is the type of its body.
+func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type, op Op) {
+	res := &huma.Response{Description: http.StatusText(ho.DefaultStatus)}
+	if ho.DefaultStatus != http.StatusNoContent {
+		if t == reflect.TypeFor[File]() {
+			res.Content = fileContent(op.Files)
+			ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
+			return
+		}
+		schema := a.desc.Components.Schemas.Schema(t, true, ho.OperationID+"Response")
+		res.Content = map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: schema}}
+	}
+	ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
+	if op.StartsJob {
+		started := a.desc.Components.Schemas.Schema(reflect.TypeFor[job.Record](), true, "Job")
+		ho.Responses[strconv.Itoa(http.StatusAccepted)] = &huma.Response{
+			Description: http.StatusText(http.StatusAccepted), Content: map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: started}},
+		}
+	}
+	if op.AlsoCreates {
+		ho.Responses[strconv.Itoa(http.StatusCreated)] = &huma.Response{Description: http.StatusText(http.StatusCreated), Content: res.Content}
+	}
+}
+
+func headerParam(name, format, doc string) *huma.Param {
+	return &huma.Param{Name: name, In: "header", Description: doc, Schema: &huma.Schema{Type: huma.TypeString, Format: format}}
+}
+
+// OneOf restricts a property of the bodies with the fields of T, or the items of one that is an array, to values that are
+// known only when the program is put together.
+func OneOf[T any](a *API, property string, values []string) {
+	binding.Restrict(a.desc.Components.Schemas, reflect.TypeFor[T](), property, values)
+}
+
+// Description returns the API description as committed and served: stable, indented JSON.
+func (a *API) Description() ([]byte, error) {
+	if err := a.illustrated(); err != nil {
+		return nil, err
+	}
+	raw, err := json.MarshalIndent(a.desc, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode API description: %w", err)
+	}
+	return append(raw, '\n'), nil
+}
+
+// Routes lists Fiber's routes below the root of the API as "METHOD /path/{id}", for comparison with the description.
+func (a *API) Routes() []string {
+	var routes []string
+	for _, r := range a.server.Routes() {
+		if !isPage(r[1]) {
+			routes = append(routes, r[0]+" "+r[1])
+		}
+	}
+	slices.Sort(routes)
+	return slices.Compact(routes)
+}

@@ -1,0 +1,282 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
+)
+
+// Group holds what the operations of one domain share.
+type Group struct {
+	Tag       string // tag in the API description
+	Scope     string // resource whose scope is required; "" = any valid token
+	Component string // component that must be enabled; "" = none
+	Platform  bool   // in the admin API: about the platform, so that paths name no company
+}
+
+// Op declares an operation for [Register]; status is its success status.
+func (g Group) Op(method, path, id, summary string, status int) Op {
+	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: g.Tag, Scope: g.Scope, Component: g.Component, Platform: g.Platform}
+}
+
+// Routes registers operations of a group. Each function below adds one; the signature of the service's method
+// determines the request and the response. A path may start with a method, as in "PATCH /leads/{id}/status".
+//
+// [View], [Change] and [ChangeTogether] take any input. The other functions are these for the inputs that most operations have.
+type Routes struct {
+	api   *API
+	db    *db.DB
+	group Group
+	tx    []db.Option
+}
+
+// On returns the routes of the group; changes run in transactions of d with the options.
+func (g Group) On(api *API, d *db.DB, opts ...db.Option) *Routes {
+	return &Routes{api: api, db: d, group: g, tx: opts}
+}
+
+// Edit modifies an operation.
+type Edit func(*Op)
+
+// Doc describes an operation in the API description: a sentence on what it does, and one on the errors that it has of its own.
+func Doc(text string) Edit { return func(op *Op) { op.Description = text } }
+
+// Answers sets the status of success.
+func Answers(status int) Edit { return func(op *Op) { op.Status = status } }
+
+// Records sets the path below which a created record is read, for Location.
+func Records(path string) Edit { return func(op *Op) { op.Records = path } }
+
+// NoURL says that what is created cannot be read by an id: the response has no Location.
+func NoURL(op *Op) { op.NoURL = true }
+
+// Files names the media types of the file that an operation returns.
+func Files(media ...string) Edit { return func(op *Op) { op.Files = media } }
+
+// Uploads names the media types of the file that is the body of an operation, which may have up to limit bytes.
+func Uploads(limit int, media ...string) Edit {
+	return func(op *Op) { op.MaxBody, op.Uploads = limit, media }
+}
+
+// Guests lets requests in without a token.
+func Guests(g Guest) Edit { return func(op *Op) { op.Guest = g } }
+
+// AlsoNeeds names a second component that must be enabled.
+func AlsoNeeds(component string) Edit { return func(op *Op) { op.AlsoNeeds = component } }
+
+func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) Op {
+	if m, rest, ok := strings.Cut(path, " "); ok {
+		method, path = m, rest
+	}
+	op := r.group.Op(method, path, id, summary, status)
+	op.OneTx = op.Mutating()
+	for _, edit := range edits {
+		edit(&op)
+	}
+	return op
+}
+
+// input is a pointer to a struct that embeds [Call].
+type input[I any] interface {
+	*I
+	caller() *Call
+}
+
+func (c *Call) caller() *Call { return c }
+
+// Own is the input of an operation without parameters.
+type Own struct{ Call }
+
+// View adds a GET with the parameters in I. A POST that changes nothing says so in its path.
+func View[I any, P input[I], T any](r *Routes, path, id, summary string, read func(context.Context, P) (T, error), edits ...Edit) {
+	view(r, r.op(http.MethodGet, path, id, summary, http.StatusOK, edits), read)
+}
+
+func view[I any, P input[I], T any](r *Routes, op Op, read func(context.Context, P) (T, error)) {
+	op.OneTx = false
+	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
+		v, err := read(ctx, in)
+		return OK(v), err
+	})
+}
+
+// Change adds a POST that makes a change in one transaction, which also stores the response for replays. I holds its
+// parameters, and its body in the field Body.
+func Change[I any, P input[I], T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, P) (T, error), edits ...Edit) {
+	change(r, r.op(http.MethodPost, path, id, summary, http.StatusOK, edits), run)
+}
+
+// ChangePrepared is [Change] for a change that needs something which must not be in its transaction, such as a file that is stored
+// elsewhere. prepare makes it, and run, which may be called several times, makes the change.
+func ChangePrepared[I any, P input[I], V, T any](
+	r *Routes, path, id, summary string, prepare func(context.Context, P) (V, error), run func(context.Context, *db.Tx, P, V) (T, error), edits ...Edit,
+) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
+		v, err := prepare(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return Mutate(ctx, r.db, P(in).caller(), op.ID, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in, v) }, r.tx...)
+	})
+}
+
+func change[I any, P input[I], T any](r *Routes, op Op, run func(context.Context, *db.Tx, P) (T, error)) {
+	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
+		return Mutate(ctx, r.db, P(in).caller(), op.ID, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in) }, r.tx...)
+	})
+}
+
+// ChangeTogether is [Change] for a change that shares its transaction with others, so that run does not get one: it passes store and
+// the options on to the transaction. store stores the response there; raw is v as JSON, if it is encoded already.
+func ChangeTogether[I any, P input[I], T any](
+	r *Routes, path, id, summary string,
+	run func(ctx context.Context, in P, store func(tx *db.Tx, v T, raw json.RawMessage) error, opts ...db.Option) error, edits ...Edit,
+) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
+		return together(P(in).caller(), func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error {
+			return run(ctx, in, store, opts...)
+		})
+	})
+}
+
+// together runs a change that begins its transaction itself, and has it store the response.
+func together[T any](call *Call, run func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error) (reply *Reply[T], err error) {
+	err = run(func(tx *db.Tx, v T, raw json.RawMessage) (err error) {
+		encoded, err := call.storeResponse(tx, v, raw)
+		reply = &Reply[T]{Body: v, raw: encoded, status: call.status}
+		return err
+	}, call.txOptions()...)
+	if err != nil {
+		return nil, err
+	}
+	call.committed()
+	return reply, nil
+}
+
+// List adds a GET that returns a page; F is a filter that embeds [list.Params].
+func List[F, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, F) (*list.Page[T], error), edits ...Edit) {
+	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	failsAsLists(&op)
+	view(r, op, func(ctx context.Context, in *listInput[F]) (*list.Page[T], error) {
+		serveList(&in.Call, &in.Filter)
+		return read(ctx, in.Caller, in.Filter)
+	})
+	addList(r.api, op, read)
+}
+
+// failsAsLists adds to the description of a list when every list fails, unless it says so itself.
+func failsAsLists(op *Op) {
+	if !strings.Contains(op.Description, "Fails with ") {
+		op.Description += " Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."
+	}
+}
+
+type listInput[F any] struct {
+	Call
+	Filter F `params:"inline"`
+}
+
+// serveList has the node of the API serve a list; filter embeds [list.Params].
+func serveList(call *Call, filter any) {
+	if p, ok := filter.(interface {
+		On(n *list.Node, fresh bool)
+		ReserveBy(reserve func(ctx context.Context, bytes int) error)
+		ReadPhonesOf(callingCode string)
+	}); ok {
+		p.ReadPhonesOf(call.CountryPrefix)
+		p.ReserveBy(func(ctx context.Context, bytes int) error { return call.req.reserved.Reserve(ctx, bytes, false) })
+		p.On(call.req.api.cfg.Lists, strings.Contains(strings.ToLower(call.req.header(fiber.HeaderCacheControl)), "no-cache"))
+	}
+}
+
+// Read adds a GET of a resource that exists once per company, or of a plain array.
+func Read[T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller) (T, error), edits ...Edit) {
+	View(r, path, id, summary, func(ctx context.Context, in *Own) (T, error) { return read(ctx, in.Caller) }, edits...)
+}
+
+// ReadWith is [Read] with parameters Q.
+func ReadWith[Q, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, Q) (T, error), edits ...Edit) {
+	View(r, path, id, summary, func(ctx context.Context, in *struct {
+		Call
+		Params Q `params:"inline"`
+	},
+	) (T, error) {
+		return read(ctx, in.Caller, in.Params)
+	}, edits...)
+}
+
+// Get adds a GET of one record, or of a resource that belongs to it.
+func Get[T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, uuid.UUID) (T, error), edits ...Edit) {
+	View(r, path, id, summary, func(ctx context.Context, in *ByID) (T, error) { return read(ctx, in.Caller, in.ID) }, edits...)
+}
+
+// GetWith is [Get] with parameters Q.
+func GetWith[Q, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, uuid.UUID, Q) (T, error), edits ...Edit) {
+	View(r, path, id, summary, func(ctx context.Context, in *struct {
+		ByID
+		Params Q `params:"inline"`
+	},
+	) (T, error) {
+		return read(ctx, in.Caller, in.ID, in.Params)
+	}, edits...)
+}
+
+// Create adds a POST that creates a record and returns 201; F are the fields that clients set.
+func Create[F, T any](r *Routes, path, id, summary string, create func(context.Context, *db.Tx, access.Caller, F) (T, error), edits ...Edit) {
+	change(r, r.op(http.MethodPost, path, id, summary, http.StatusCreated, edits), func(ctx context.Context, tx *db.Tx, in *struct {
+		Call
+		Body F `body:"input"`
+	},
+	) (T, error) {
+		return create(ctx, tx, in.Caller, in.Body)
+	})
+}
+
+// Update adds a PATCH of one record: fields missing from the body stay unchanged.
+func Update[F, T any](
+	r *Routes, path, id, summary string, update func(context.Context, *db.Tx, access.Caller, uuid.UUID, record.Patch[F]) (T, error), edits ...Edit,
+) {
+	change(r, r.op(http.MethodPatch, path, id, summary, http.StatusOK, edits), func(ctx context.Context, tx *db.Tx, in *struct {
+		ByID
+		Body record.Patch[F]
+	},
+	) (T, error) {
+		return update(ctx, tx, in.Caller, in.ID, in.Body)
+	})
+}
+
+// Delete adds a DELETE of one record that returns 204.
+func Delete(r *Routes, path, id, summary string, remove func(context.Context, *db.Tx, access.Caller, uuid.UUID) error, edits ...Edit) {
+	change(r, r.op(http.MethodDelete, path, id, summary, http.StatusNoContent, edits), func(ctx context.Context, tx *db.Tx, in *ByID) (None, error) {
+		return None{}, remove(ctx, tx, in.Caller, in.ID)
+	})
+}
+
+// Command adds a POST without a body that changes one record.
+func Command[T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, uuid.UUID) (T, error), edits ...Edit) {
+	Change(r, path, id, summary, func(ctx context.Context, tx *db.Tx, in *ByID) (T, error) { return run(ctx, tx, in.Caller, in.ID) }, edits...)
+}
+
+// CommandWith is [Command] with a body, which requests may omit if none of its fields is required.
+func CommandWith[F, T any](
+	r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, uuid.UUID, F) (T, error), edits ...Edit,
+) {
+	Change(r, path, id, summary, func(ctx context.Context, tx *db.Tx, in *struct {
+		ByID
+		Body F `body:"command"`
+	},
+	) (T, error) {
+		return run(ctx, tx, in.Caller, in.ID, in.Body)
+	}, edits...)
+}

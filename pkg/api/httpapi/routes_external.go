@@ -1,0 +1,228 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/binding"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
+)
+
+// FindExternal returns the id of the record with an external id from a source; nil if there is none.
+type FindExternal func(ctx context.Context, q db.Querier, company tenant.ID, source, externalID string) (*uuid.UUID, error)
+
+// Together stores a new record in a transaction that it shares with others; see [ChangeTogether].
+type Together[C, T any] func(ctx context.Context, by access.Caller, in C, store func(tx *db.Tx, v T, raw json.RawMessage) error, opts ...db.Option) (T, error)
+
+// Upserts are the writes of records with an external id, which the fields source and externalId of C hold. Exactly one of Create
+// and Together is set.
+type Upserts[C, F, T any] struct {
+	Find     FindExternal
+	Create   func(context.Context, *db.Tx, access.Caller, C) (T, error)
+	Together Together[C, T]
+	Update   func(context.Context, *db.Tx, access.Caller, uuid.UUID, record.Patch[F]) (T, error)
+}
+
+// upsertAttempts is how often an upsert decides anew between creating and changing: another request may do either first.
+const upsertAttempts = 4
+
+type upsertInput struct {
+	Call
+	Key  externalKey     `params:"inline"`
+	Body json.RawMessage // with defaults
+}
+
+type externalKey struct {
+	Source     string `path:"source" minLength:"1" maxLength:"255" doc:"system that the record comes from"`
+	ExternalID string `path:"externalId" minLength:"1" maxLength:"255" doc:"id of the record in that system"`
+}
+
+// Upsert adds a PUT that creates the record with an external id (201), or changes the fields that the body has (200). collection is
+// the path of its list. The body is that of a new record. See docs/reference/conventions.md#upsert.
+func Upsert[C, F, T any](r *Routes, collection, id, summary string, w Upserts[C, F, T], edits ...Edit) {
+	op := upsertOp[C](r, collection, id, summary, edits)
+	Register(r.api, op, func(ctx context.Context, in *upsertInput) (*Reply[T], error) {
+		return (&upsert[C, F, T]{Upserts: w, routes: r, op: op, in: in}).run(ctx)
+	})
+	binding.PatchSchema(r.api.desc.Components.Schemas, reflect.TypeFor[F]())
+}
+
+func upsertOp[C any](r *Routes, collection, id, summary string, edits []Edit) Op {
+	return r.op(http.MethodPut, collection+"/by-external-id/{source}/{externalId}", id, summary, http.StatusOK, append([]Edit{Records(collection), func(op *Op) {
+		op.AlsoCreates = true
+		op.body = func(reg huma.Registry) *huma.Schema { return binding.InputSchema(reg, reflect.TypeFor[C]()) }
+	}}, edits...))
+}
+
+// UpsertsIn are [Upserts] of records that belong to another one, owner.
+type UpsertsIn[C, F, T any] struct {
+	Find   func(ctx context.Context, q db.Querier, company tenant.ID, owner uuid.UUID, source, externalID string) (*uuid.UUID, error)
+	Create func(ctx context.Context, tx *db.Tx, by access.Caller, owner uuid.UUID, in C) (T, error)
+	Update func(ctx context.Context, tx *db.Tx, by access.Caller, owner, id uuid.UUID, in record.Patch[F]) (T, error)
+}
+
+// of returns the writes for the records of one owner.
+func (w UpsertsIn[C, F, T]) of(owner uuid.UUID) Upserts[C, F, T] {
+	return Upserts[C, F, T]{
+		Find: func(ctx context.Context, q db.Querier, company tenant.ID, source, externalID string) (*uuid.UUID, error) {
+			return w.Find(ctx, q, company, owner, source, externalID)
+		},
+		Create: func(ctx context.Context, tx *db.Tx, by access.Caller, in C) (T, error) {
+			return w.Create(ctx, tx, by, owner, in)
+		},
+		Update: func(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[F]) (T, error) {
+			return w.Update(ctx, tx, by, owner, id, in)
+		},
+	}
+}
+
+// UpsertIn adds a PUT as [Upsert] does, for records that belong to another one.
+func UpsertIn[C, F, T any](r *Routes, collection, id, summary string, w UpsertsIn[C, F, T], edits ...Edit) {
+	op := upsertOp[C](r, collection, id, summary, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		ByID
+		Key  externalKey `params:"inline"`
+		Body json.RawMessage
+	},
+	) (*Reply[T], error) {
+		return (&upsert[C, F, T]{Upserts: w.of(in.ID), routes: r, op: op, in: &upsertInput{Call: in.Call, Key: in.Key, Body: in.Body}}).run(ctx)
+	})
+	binding.PatchSchema(r.api.desc.Components.Schemas, reflect.TypeFor[F]())
+}
+
+// upsert is one request.
+type upsert[C, F, T any] struct {
+	Upserts[C, F, T]
+	routes *Routes
+	op     Op
+	in     *upsertInput
+}
+
+func (u *upsert[C, F, T]) run(ctx context.Context) (*Reply[T], error) {
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	var lost error
+	for range upsertAttempts {
+		id, err := u.Find(ctx, u.routes.db, u.in.Company, u.in.Key.Source, u.in.Key.ExternalID)
+		if err != nil {
+			return nil, err
+		}
+		var reply *Reply[T]
+		switch {
+		case id != nil:
+			reply, err = u.update(ctx, *id)
+		case lost == nil:
+			reply, err = u.create(ctx)
+		default:
+			return nil, lost // no other request has created the record: something else stands against it
+		}
+		if !overtaken(err, id != nil) {
+			return reply, err
+		}
+		if lost = err; id != nil {
+			lost = nil // it was deleted, so it can be created
+		}
+	}
+	return nil, apierr.Unavailable(apierr.Serialization, 1, "other requests kept creating and deleting the record; retry")
+}
+
+// overtaken reports whether another request may have deleted the record, or created it, since it was looked for. One that has created
+// it may have taken more than its external id, such as its SKU.
+func overtaken(err error, found bool) bool {
+	f, ok := apierr.As(err)
+	if !ok {
+		return false
+	}
+	_, reference := f.Meta["field"]
+	return found && f.Status == http.StatusNotFound && !reference || !found && f.Status == http.StatusConflict
+}
+
+func (u *upsert[C, F, T]) create(ctx context.Context) (*Reply[T], error) {
+	if u.in.Conditional() {
+		return nil, apierr.New(http.StatusPreconditionFailed, "PRECONDITION_FAILED", "there is no record with this external id; omit If-Match to create it")
+	}
+	body, err := u.identified(u.in.Body)
+	if err != nil {
+		return nil, err
+	}
+	var in C
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, fmt.Errorf("decode validated body: %w", err)
+	}
+	u.in.status = http.StatusCreated
+	if u.Together != nil {
+		return together(&u.in.Call, func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error {
+			_, err := u.Together(ctx, u.in.Caller, in, store, opts...)
+			return err
+		})
+	}
+	return Mutate(ctx, u.routes.db, &u.in.Call, u.op.ID, func(ctx context.Context, tx *db.Tx) (T, error) {
+		return u.Create(ctx, tx, u.in.Caller, in)
+	}, u.routes.tx...)
+}
+
+func (u *upsert[C, F, T]) update(ctx context.Context, id uuid.UUID) (*Reply[T], error) {
+	var patch record.Patch[F]
+	if err := u.bindPatch(u.in.req.body.Raw, &patch); err != nil { // as it was sent: without defaults
+		return nil, err
+	}
+	u.in.status = http.StatusOK
+	return Mutate(ctx, u.routes.db, &u.in.Call, u.op.ID, func(ctx context.Context, tx *db.Tx) (T, error) {
+		return u.Update(ctx, tx, u.in.Caller, id, patch)
+	}, u.routes.tx...)
+}
+
+func (u *upsert[C, F, T]) bindPatch(body []byte, into *record.Patch[F]) error {
+	tree, err := binding.Parse(body)
+	if err != nil {
+		return fmt.Errorf("parse validated body: %w", err)
+	}
+	reg := u.routes.api.desc.Components.Schemas
+	ignored, err := binding.BindPart(reg, "", binding.PatchSchema(reg, reflect.TypeFor[F]()), tree, nil, false, into)
+	u.in.req.showIgnored(ignored)
+	return err
+}
+
+// check returns a fault if the body names another external id than the path.
+func (u *upsert[C, F, T]) check() error {
+	var sent map[string]json.RawMessage
+	if err := json.Unmarshal(u.in.req.body.Raw, &sent); err != nil {
+		return fmt.Errorf("decode validated body: %w", err)
+	}
+	var faults apierr.Fields
+	for _, f := range [...]struct{ name, want string }{{"source", u.in.Key.Source}, {"externalId", u.in.Key.ExternalID}} {
+		var text *string
+		if json.Unmarshal(sent[f.name], &text) == nil && text != nil && strings.TrimSpace(*text) != f.want {
+			faults.Add(f.name, apierr.Conflict, "must equal that in the path; omit it in the body")
+		}
+	}
+	return faults.Err()
+}
+
+// identified returns the validated body with the external id of the path. Of a name that occurs twice the last one counts.
+func (u *upsert[C, F, T]) identified(body []byte) ([]byte, error) {
+	key, err := json.Marshal(struct {
+		Source     string `json:"source"`
+		ExternalID string `json:"externalId"`
+	}{u.in.Key.Source, u.in.Key.ExternalID})
+	if err != nil {
+		return nil, fmt.Errorf("encode external id: %w", err)
+	}
+	if len(body) == len("{}") {
+		return key, nil
+	}
+	key[0] = ','
+	return append(body[:len(body)-1:len(body)-1], key...), nil
+}

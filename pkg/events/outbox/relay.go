@@ -1,0 +1,243 @@
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
+	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/quota"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// RelayConfig configures a relay. Zero values take the default in brackets.
+type RelayConfig struct {
+	Node           string             // name of the process in leases and logs; the relay adds a unique suffix
+	LeaseTTL       time.Duration      // how long a lease lasts without renewal [5s]
+	LeaseMargin    time.Duration      // how long before expiry the owner stops using a lease [TTL/5]
+	Renew          time.Duration      // interval between renewals; free buckets are looked for twice as often [2s]
+	TickMin        time.Duration      // poll interval while rows come without nudges, and the least between batches under traffic [5ms]
+	TickMax        time.Duration      // poll interval otherwise [500ms]
+	BatchSize      int                // maximum number of rows of one bucket published together [500]
+	Parallel       int                // maximum number of batches processed concurrently, each of up to 64 buckets [8]
+	Lookback       time.Duration      // how far behind the newest position scans start; must exceed the longest transaction [120s]
+	FullSweep      time.Duration      // interval between scans of whole buckets [30s]
+	PublishTimeout time.Duration      // how long to wait for Kafka to acknowledge a batch [10s]
+	DrainTimeout   time.Duration      // how long to wait for batches in flight when the relay stops [15s]
+	EventRetention time.Duration      // how long the event log keeps an event; required
+	EventQuota     int64              // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
+	Cleanup        time.Duration      // interval between deletions of expired rows, PostgreSQL only [1m]
+	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
+	Jobs           []Job              // that run beside the relay
+	Stats          time.Duration      // interval between measurements of the outbox [10s]
+	Placement      time.Duration      // interval between looks for partitions that were added to the topic of events [10s]
+	Routers        string             // consumer group of the routers [topics.Routers]
+	Inject         failpoint.Injector // disturbs the relay in tests; nil in production
+	Log            *slog.Logger
+}
+
+// Job runs in every relay until ctx is done. It works only while owner reports that this relay owns bucket 0, which one
+// relay at a time does.
+type Job func(ctx context.Context, owner func() bool)
+
+// Day is 24 hours.
+const day = 24 * time.Hour
+
+func (c RelayConfig) withDefaults() RelayConfig {
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, 5*time.Second)
+	c.LeaseMargin = cmp.Or(c.LeaseMargin, c.LeaseTTL/5)
+	c.Renew = cmp.Or(c.Renew, 2*time.Second)
+	c.TickMin = cmp.Or(c.TickMin, 5*time.Millisecond)
+	c.TickMax = cmp.Or(c.TickMax, 500*time.Millisecond)
+	c.BatchSize = cmp.Or(c.BatchSize, 500)
+	c.Parallel = cmp.Or(c.Parallel, 8)
+	c.Lookback = cmp.Or(c.Lookback, 120*time.Second)
+	c.FullSweep = cmp.Or(c.FullSweep, 30*time.Second)
+	c.PublishTimeout = cmp.Or(c.PublishTimeout, 10*time.Second)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 15*time.Second)
+	c.Cleanup = cmp.Or(c.Cleanup, time.Minute)
+	c.Stats = cmp.Or(c.Stats, 10*time.Second)
+	c.Placement = cmp.Or(c.Placement, 10*time.Second)
+	c.Routers = cmp.Or(c.Routers, topics.Routers)
+	c.Node = cmp.Or(c.Node, "relay")
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Validate reports all invalid settings.
+func (c RelayConfig) Validate() error {
+	d := c.withDefaults()
+	var errs []error
+	check := func(ok bool, msg string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(msg, args...))
+		}
+	}
+	check(d.LeaseTTL > 0 && d.Renew > 0 && d.Renew <= (d.LeaseTTL-d.LeaseMargin)/2,
+		"--relay-renew %s must be at most half of --relay-lease-ttl %s without its margin %s, so that one renewal may fail", d.Renew, d.LeaseTTL, d.LeaseMargin)
+	check(d.LeaseMargin > 0 && d.LeaseMargin < d.LeaseTTL, "--relay-lease-margin %s must be above 0 and below --relay-lease-ttl %s", d.LeaseMargin, d.LeaseTTL)
+	check(d.TickMin > 0 && d.TickMin <= d.TickMax, "--relay-tick-min %s must be above 0 and at most --relay-tick-max %s", d.TickMin, d.TickMax)
+	check(d.BatchSize >= 1 && d.BatchSize <= 1000, "--relay-batch-size %d must be 1 to 1000", d.BatchSize)
+	check(d.Parallel >= 1 && d.Parallel <= Buckets, "--relay-parallel %d must be 1 to %d", d.Parallel, Buckets)
+	check(d.Lookback > 0, "--relay-lookback %s must be above 0", d.Lookback)
+	check(d.FullSweep > 0, "--relay-full-sweep %s must be above 0", d.FullSweep)
+	check(d.EventQuota >= 0, "--event-quota %d must not be below 0; 0 = no quota", d.EventQuota)
+	check(d.EventRetention > 0, "--event-retention %s must be above 0", d.EventRetention)
+	return errors.Join(errs...)
+}
+
+// Relay publishes the rows of the outbox and deletes those that Kafka has acknowledged. Several relays share the
+// buckets by leases. Each row is published at least once, the first publications of a record's rows are in commit
+// order, and the event log contains each event exactly once. This requires that a row becomes visible within
+// Lookback of its position, which transaction deadlines and the clock check ensure; an older row is found by the
+// next full sweep.
+type Relay struct {
+	db     *db.DB
+	client *kgo.Client
+	admin  *kadm.Client
+	cfg    RelayConfig
+	log    *slog.Logger
+	owner  string
+	quota  *quota.Meter
+	wake   chan struct{} // capacity 1; wakes the scheduler
+	taken  chan struct{} // capacity 1; buckets were acquired that are not spread over all partitions
+	abort  chan struct{} // closed when the drain timeout has passed
+
+	mu       sync.Mutex
+	parts    [Buckets]*part
+	ready    []*part   // in the order in which they became ready
+	running  int       // occupied slots, at most cfg.Parallel
+	launched time.Time // when the last batch was started
+	workers  sync.WaitGroup
+	dbTime   time.Time // time of the database's clock at dbSeen
+	dbSeen   time.Time // by this process's monotonic clock
+	seen     int32     // partitions of the topic of events, when last looked at; 0 = never
+}
+
+// part is a relay's state of one bucket.
+type part struct {
+	bucket int32
+	// held: this relay owns the lease until the given time. leaving: takes no new work, to be released to another relay.
+	held, leaving bool
+	epoch         int64
+	until         time.Time
+	partitions    int32 // of the topic of events, that the companies are spread over; 0 = not known
+	paused        bool  // takes no new work while that number is found or changed
+	// queued: waits for a slot. busy: a worker processes it. again: new rows were found while it was busy.
+	queued, busy, again bool
+	low                 int64     // position at which scans start, except full sweeps
+	nextSweep           time.Time // time of the next full sweep
+	backlog             bool      // the last scan found as many rows as it might
+	limit               int       // maximum number of rows of the next batch; lower after failures and for large rows
+	failures            int
+	notBefore           time.Time
+	nudged              time.Time // of the last nudge
+	suspect             time.Time // when a poll found rows of which no nudge had told; zero = none
+}
+
+// The points of a relay; see [RelayConfig].
+const (
+	beforeRenew   failpoint.Point = "relay.before_renew"
+	beforeProduce failpoint.Point = "relay.before_produce" // of a batch, once the lease has been checked
+	afterAck      failpoint.Point = "relay.after_ack"      // of a batch, before its rows are deleted
+	afterDelete   failpoint.Point = "relay.after_delete"   // in the transaction
+)
+
+// NewClient creates the Kafka client of a relay.
+func NewClient(cfg kafka.Config) (*kgo.Client, error) {
+	return kafka.NewClient(cfg,
+		// A record without a response is abandoned when its batch times out, and sent again from the outbox. This may
+		// duplicate it, which is allowed; waiting forever would block its bucket.
+		kgo.AllowIdempotentProduceCancellation(),
+		// Buckets whose partitions have no leader must not fill the buffer for the others.
+		kgo.MaxBufferedRecords(100_000),
+		kafka.ChosenPartitions(topics.Events),
+	)
+}
+
+// NewRelay creates a relay that publishes through client; see [NewClient].
+func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	r := &Relay{
+		db: d, client: client, admin: kadm.NewClient(client), cfg: cfg,
+		// A restarted process must not consider itself the owner of its predecessor's leases.
+		owner: cfg.Node + "/" + uuid.NewString()[:8],
+		wake:  make(chan struct{}, 1),
+		taken: make(chan struct{}, 1),
+		abort: make(chan struct{}),
+	}
+	r.log = cfg.Log.With("relay", r.owner)
+	r.quota = newQuota(r)
+	for b := range r.parts {
+		r.parts[b] = &part{bucket: int32(b), limit: cfg.BatchSize}
+	}
+	return r, nil
+}
+
+// Run publishes until ctx is done, then finishes the batches in flight and releases its leases. Failures of the
+// database and of Kafka are logged and retried. Run may be called only once.
+func (r *Relay) Run(ctx context.Context) error {
+	// Batches in flight and leases outlive ctx; they are stopped in order below.
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	leases, stopLeases := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopLeases()
+	var background sync.WaitGroup
+	background.Go(func() { r.keepLeases(leases, ctx.Done()) })
+	background.Go(func() { r.cleanUp(ctx) })
+	background.Go(func() { r.keepPlacement(ctx) })
+	for _, job := range r.cfg.Jobs {
+		background.Go(func() { job(ctx, r.ownsFirst) })
+	}
+	background.Go(func() { r.keepStats(ctx) })
+	background.Go(func() { _ = r.quota.Run(ctx) }) // it ends with ctx and returns nil
+	r.schedule(ctx, work)
+	r.drain()
+	stopWork()
+	stopLeases()
+	background.Wait()
+	r.releaseAll(context.WithoutCancel(ctx))
+	return nil
+}
+
+func (r *Relay) signal() { wake(r.wake) }
+
+// wake puts a signal into a channel of capacity 1, unless there is one.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// drain waits for the workers up to DrainTimeout; the next owner publishes again what they leave.
+func (r *Relay) drain() {
+	done := make(chan struct{})
+	go func() { r.workers.Wait(); close(done) }()
+	t := time.NewTimer(r.cfg.DrainTimeout)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		r.log.Warn("relay stopped with batches in flight", "after", r.cfg.DrainTimeout.String())
+	}
+	close(r.abort)
+}
+
+func (p *part) usable(now time.Time) bool { return p.held && now.Before(p.until) }

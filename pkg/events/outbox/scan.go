@@ -1,0 +1,337 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/compress"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+)
+
+const (
+	sqlProbe = `SELECT u.b FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low)
+WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u.low)`
+	// Without IS TRUE, PostgreSQL joins with the whole outbox where it takes that for small. CockroachDB looks up each bucket
+	// as long as it may join.
+	sqlProbePostgreSQL = sqlProbe + ` IS TRUE`
+	sqlScan            = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
+FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
+)
+
+const (
+	activeFor   = time.Second            // how long after the last row of which no writer told the shortest poll interval is kept
+	slowAfter   = 250 * time.Millisecond // a bucket that waits longer for Kafka is settled alone, and its batch releases its slot
+	retryFirst  = 100 * time.Millisecond
+	retryMax    = 5 * time.Second
+	retryLimit  = 50      // maximum number of rows of a batch after a failure
+	bigBatch    = 4 << 20 // bytes; a larger batch halves the limit of the next one
+	maxTurnTime = 30 * time.Second
+
+	// Buckets of one batch; together they may have groupRows times the rows of one. A batch takes at most groupRows buckets
+	// with a backlog, whole: small pieces of a bucket would have each scan pass the remains of all pieces before.
+	minGroup, maxGroup, groupRows = 8, 64, 4
+)
+
+// row is one row of the outbox.
+type row struct {
+	Pos         int64
+	ID          uuid.UUID
+	Company     tenant.ID
+	Topic       string
+	Key         string
+	Event       string
+	AggType     string
+	AggID       uuid.UUID
+	AggVersion  int64
+	Stored      []byte // payload as the row has it, perhaps compressed; the event log gets it as it is
+	Traceparent string
+	Tracestate  string
+	RequestID   string
+	CreatedAt   time.Time
+	Payload     []byte `db:"-"` // as it is published
+	corrupt     error  // why there is no payload
+}
+
+// schedule finds buckets with rows and starts workers for them until ctx is done; the workers run with the context work.
+func (r *Relay) schedule(ctx, work context.Context) {
+	tick := r.cfg.TickMin
+	var active time.Time
+	poll, start := time.NewTimer(0), time.NewTimer(time.Hour)
+	defer poll.Stop()
+	defer start.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		case <-start.C:
+		case <-poll.C:
+			began := time.Now()
+			missed, err := r.probe(ctx)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				r.log.WarnContext(ctx, "outbox scan failed", "error", err)
+				tick = r.cfg.TickMax
+			case missed > 0:
+				active, tick = time.Now(), r.cfg.TickMin
+			case time.Since(active) > activeFor:
+				tick = min(2*tick, r.cfg.TickMax)
+			}
+			// Probes are slow while an old snapshot keeps dead rows in the index; probe less often then.
+			poll.Reset(max(tick, 2*time.Since(began)))
+		}
+		if wait := r.launch(work); wait > 0 {
+			start.Reset(wait)
+		}
+	}
+}
+
+// probe finds the idle buckets that have rows, with a single statement. It counts those whose writers send no nudges.
+func (r *Relay) probe(ctx context.Context) (missed int, err error) {
+	look := r.idle()
+	if len(look.buckets) == 0 {
+		return 0, nil
+	}
+	sql := sqlProbe
+	if r.db.Dialect() == db.PostgreSQL {
+		sql = sqlProbePostgreSQL
+	}
+	full, err := read(ctx, r.db, pgx.RowTo[int32], sql, look.buckets, look.lows)
+	if err != nil {
+		return 0, fmt.Errorf("probe outbox: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range full {
+		look.found[b] = true
+		r.suspect(r.parts[b], look.at)
+		r.enqueue(r.parts[b])
+	}
+	for i, b := range look.buckets {
+		if p := r.parts[b]; !p.busy && !look.found[b] {
+			p.low = max(p.low, r.behind(look.at))
+			if look.lows[i] == 0 {
+				p.swept(look.at, r.cfg)
+			}
+		}
+	}
+	return r.missed(time.Now()), nil
+}
+
+// look is a snapshot of the idle buckets.
+type look struct {
+	at      time.Time
+	buckets []int32
+	lows    []int64 // positions to scan from; 0 for a full sweep
+	found   map[int32]bool
+}
+
+// idle lists the owned buckets that are neither busy, queued nor waiting for a retry.
+func (r *Relay) idle() look {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := look{at: time.Now(), found: make(map[int32]bool)}
+	for _, p := range r.parts {
+		if !p.usable(l.at) || p.leaving || p.paused || p.busy || p.queued || l.at.Before(p.notBefore) {
+			continue
+		}
+		low := p.low
+		if !l.at.Before(p.nextSweep) {
+			low = 0
+		}
+		l.buckets = append(l.buckets, p.bucket)
+		l.lows = append(l.lows, low)
+	}
+	return l
+}
+
+// swept schedules the next full sweep, with jitter so that the buckets are not all swept at once.
+func (p *part) swept(now time.Time, cfg RelayConfig) {
+	p.nextSweep = now.Add(cfg.FullSweep - rand.N(cfg.FullSweep/4+1))
+}
+
+// behind returns the lowest position of rows that are still to be committed: Lookback before the database's clock at the given time.
+func (r *Relay) behind(at time.Time) int64 {
+	if r.dbTime.IsZero() {
+		return 0
+	}
+	return r.dbTime.Add(at.Sub(r.dbSeen)).Add(-r.cfg.Lookback).UnixMicro()
+}
+
+// enqueue queues a bucket for a slot. The caller holds mu.
+func (r *Relay) enqueue(p *part) {
+	switch {
+	case p.busy:
+		p.again = true
+	case p.held && !p.queued && !p.leaving && !p.paused:
+		p.queued = true
+		r.ready = append(r.ready, p)
+	}
+}
+
+// launch starts workers for the buckets that have waited longest, as long as slots are free. Under traffic it waits between two
+// starts, so that a batch carries what many small ones would: for a poll interval while one batch is in flight, and for up to
+// four the more there are. It returns how long it waits.
+func (r *Relay) launch(work context.Context) (wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for now := time.Now(); r.running < r.cfg.Parallel && len(r.ready) > 0; {
+		pause := r.cfg.TickMin << min(max(r.running-1, 0), 2)
+		if wait := pause - now.Sub(r.launched); r.running > 0 && wait > 0 {
+			return wait
+		}
+		group := r.next(now)
+		if len(group) == 0 {
+			continue
+		}
+		r.running++
+		r.launched = now
+		r.workers.Go(func() { r.work(work, group) })
+	}
+	return 0
+}
+
+// next takes the buckets of the next batch from the queue: an equal share for each free slot, and at least minGroup.
+// A bucket that failed goes alone, so that it does not fail others. The caller holds mu.
+func (r *Relay) next(now time.Time) (group []*part) {
+	most, backlogs := min(max(len(r.ready)/(r.cfg.Parallel-r.running), minGroup), maxGroup), 0
+	for len(r.ready) > 0 && len(group) < most && backlogs < groupRows {
+		p := r.ready[0]
+		if p.failures > 0 && len(group) > 0 {
+			break
+		}
+		r.ready = r.ready[1:]
+		p.queued = false
+		if p.busy || !p.usable(now) || p.leaving || p.paused || now.Before(p.notBefore) {
+			continue
+		}
+		p.busy, p.again = true, false
+		group = append(group, p)
+		if p.backlog {
+			backlogs++
+		}
+		if p.failures > 0 {
+			break
+		}
+	}
+	return group
+}
+
+// view is the result of one scan of a bucket.
+type view struct {
+	p     *part
+	at    time.Time
+	low   int64 // 0 in a full sweep
+	bound int64 // where the scan would have started without a sweep
+	sweep bool
+	limit int
+	// backlog: the scan before found as many rows as it might.
+	backlog bool
+	rows    []row
+}
+
+// full reports whether there may be rows after the last one.
+func (v *view) full() bool { return len(v.rows) == v.limit }
+
+func (r *Relay) view(p *part) view {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := view{p: p, at: time.Now(), low: p.low, bound: p.low, limit: p.limit, backlog: p.backlog}
+	if !v.at.Before(p.nextSweep) {
+		v.low, v.sweep = 0, true
+	}
+	return v
+}
+
+// countStragglers counts rows that only a full sweep could find, because a transaction was open for longer than the
+// lookback or a clock was off by that much. A later change of the same record may have been published before them.
+func (r *Relay) countStragglers(ctx context.Context, v *view) {
+	n := 0
+	for i := range v.rows {
+		if v.rows[i].Pos < v.bound {
+			n++
+		}
+	}
+	if n > 0 {
+		stragglers.Add(float64(n))
+		r.log.WarnContext(ctx, "outbox rows older than the lookback", "bucket", v.p.bucket, "rows", n, "first_event_id", v.rows[0].ID)
+	}
+}
+
+// advance raises the position at which the next scan starts and adjusts the size of the next batch.
+// It is not called after an error; the next scan then starts where this one did.
+func (r *Relay) advance(v *view, b *batch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := v.p
+	if v.sweep {
+		p.swept(v.at, r.cfg)
+	}
+	p.backlog = len(v.rows) > 0 && v.full()
+	low, size := r.behind(v.at), 0
+	for i := range v.rows {
+		size += len(v.rows[i].Payload)
+	}
+	if len(v.rows) > 0 && v.full() {
+		low = min(low, v.rows[len(v.rows)-1].Pos-r.cfg.Lookback.Microseconds())
+	}
+	if b.firstOpen != 0 {
+		low = min(low, b.firstOpen-r.cfg.Lookback.Microseconds())
+	}
+	p.low = max(low, 0)
+	switch {
+	case size > bigBatch:
+		p.limit = max(p.limit/2, min(8, r.cfg.BatchSize))
+	case size < bigBatch/4 && v.full():
+		p.limit = min(p.limit*2, r.cfg.BatchSize)
+	}
+}
+
+// scan reads the next rows of several buckets in one round trip.
+func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
+	defer cancel()
+	views := make([]*view, len(group))
+	batch := &pgx.Batch{}
+	for i, p := range group {
+		v := r.view(p)
+		if !v.backlog {
+			v.limit = max(min(v.limit, r.cfg.BatchSize*groupRows/len(group)), 1)
+		}
+		views[i] = &v
+		batch.Queue(sqlScan, p.bucket, v.low, v.limit)
+	}
+	res := r.db.SendBatch(ctx, batch)
+	defer func() { _ = res.Close() }() // it repeats the error of an earlier statement
+	for _, v := range views {
+		rows, err := res.Query()
+		if err != nil {
+			return nil, fmt.Errorf("scan outbox bucket %d: %w", v.p.bucket, err)
+		}
+		if v.rows, err = pgx.CollectRows(rows, pgx.RowToStructByPos[row]); err != nil {
+			return nil, fmt.Errorf("scan outbox bucket %d: %w", v.p.bucket, err)
+		}
+		for i := range v.rows {
+			v.rows[i].Payload, v.rows[i].corrupt = compress.Open(v.rows[i].Stored)
+		}
+	}
+	return views, nil
+}
+
+// read runs one query and collects its rows in one round trip. It runs outside a transaction, so that it cannot cause
+// serialization failures in transactions that insert into the outbox.
+func read[T any](ctx context.Context, d *db.DB, to pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
+	defer cancel()
+	rows, err := d.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, to)
+}

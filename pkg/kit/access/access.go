@@ -1,0 +1,69 @@
+// Package access describes the caller of a request: the principal of a token, its scopes, the components and settings of
+// its company, and its rate limit. Principals are created by services/platform/company and checked by the HTTP layer. The domains
+// declare which scopes and components exist.
+package access
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+)
+
+// Principal is the caller of an authenticated request. It is shared between requests and must not be modified.
+type Principal struct {
+	Company       tenant.ID
+	CompanyName   string
+	IsTest        bool
+	Currency      string // ISO 4217
+	CountryPrefix string // of phone numbers, such as +1
+	TokenID       uuid.UUID
+	TokenName     string
+	Actor         uuid.UUID // the token's technical user
+	Scopes        Scopes
+	Components    Components // with those that are always on
+	Plan          string
+	PlanAPI       bool       // the plan includes the API
+	Archived      bool       // the company is archived; the caller is rejected first of all
+	Expired       bool       // the token had expired when the principal was loaded; also rejected first
+	ExpiresAt     *time.Time // nil = never
+	Rate          Rate
+	Settings      Settings
+}
+
+// Allows reports whether the token may read or write the resource. Write scopes include reading.
+func (p *Principal) Allows(resource string, write bool) bool { return p.Scopes.Allows(resource, write) }
+
+// Has reports whether the component is enabled for the company.
+func (p *Principal) Has(component string) bool { return p.Components.Has(component) }
+
+// Rate is the rate limit of a token.
+type Rate struct {
+	Limit           int     // burst size
+	RefillPerSecond float64 // sustained requests per second
+	InFlight        int     // concurrent requests of the company; 0 = unlimited
+	Unlimited       bool    // no rate limit: Limit and RefillPerSecond are ignored
+}
+
+// RateWindow is the window that [Rate.PerWindow] counts for.
+const RateWindow = time.Minute
+
+// PerWindow is the number of requests that the token may make in a [RateWindow] in the long run.
+func (r Rate) PerWindow() int { return int(r.RefillPerSecond * RateWindow.Seconds()) }
+
+// Policies for requests that exceed the available stock.
+const (
+	StockAllowNegative = "allow_negative"
+	StockBlock         = "block"
+)
+
+// Settings are the settings of a company that operations depend on.
+type Settings struct {
+	StockPolicy      string // StockAllowNegative or StockBlock
+	AccrualPercentBP int32  // loyalty points earned, in basis points of the total
+	TimeZone         string // IANA name
+}
+
+// BlocksStock reports whether stock may not become negative.
+func (s Settings) BlocksStock() bool { return s.StockPolicy == StockBlock }

@@ -1,0 +1,178 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+)
+
+// lostAnswer loses the answers of the first n commits.
+func lostAnswer(n int) script { return firstTimes(n, db.AfterCommit, io.ErrUnexpectedEOF) }
+
+func counted(company uuid.UUID) db.CommitCheck {
+	return func(ctx context.Context, q db.Querier) (found bool, err error) {
+		err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM counters WHERE company_id = $1)`, company).Scan(&found)
+		return found, err
+	}
+}
+
+// A commit that happened, though its answer was lost, is found by the marker and not made twice.
+func TestLostAnswerIsFoundByTheMarker(t *testing.T) {
+	t.Parallel()
+	d := failing(t, lostAnswer(1000))
+	company := uuid.New()
+	runs, err := takeAndCount(t.Context(), d, company)
+	require.NoError(t, err)
+	require.Equal(t, 1, runs)
+	require.EqualValues(t, 1, count(t, d, company))
+}
+
+// A transaction that reads only has a marker too: it is sure of its end.
+func TestLostAnswerOfAReadIsFoundByTheMarker(t *testing.T) {
+	t.Parallel()
+	d := failing(t, lostAnswer(1000))
+	runs := 0
+	require.NoError(t, d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+		runs++
+		var one int
+		return tx.QueryRow(ctx, `SELECT 1`).Scan(&one)
+	}))
+	require.Equal(t, 1, runs)
+}
+
+func TestLostAnswerIsFoundByTheCommitCheck(t *testing.T) {
+	t.Parallel()
+	d := failing(t, lostAnswer(1000))
+	company := uuid.New()
+	runs, err := takeAndCount(t.Context(), d, company, db.WithCommitCheck(counted(company)))
+	require.NoError(t, err)
+	require.Equal(t, 1, runs)
+	require.EqualValues(t, 1, count(t, d, company))
+}
+
+// Where the commit check says that nothing happened the transaction is run again.
+func TestFactThatIsAbsentMeansAnotherTry(t *testing.T) {
+	t.Parallel()
+	d := failing(t, lostAnswer(2))
+	company := uuid.New()
+	asked := 0
+	runs, err := takeAndCount(t.Context(), d, company, db.WithCommitCheck(func(context.Context, db.Querier) (bool, error) {
+		asked++
+		return false, nil
+	}))
+	require.NoError(t, err)
+	require.Equal(t, 2, asked)
+	require.Equal(t, 3, runs)
+	require.EqualValues(t, 3, count(t, d, company), "the commit check is believed even if it is wrong")
+}
+
+func TestRepeatableIsRunAgainWithoutLooking(t *testing.T) {
+	t.Parallel()
+	d := failing(t, lostAnswer(2))
+	company := uuid.New()
+	runs, err := takeAndCount(t.Context(), d, company, db.Repeatable())
+	require.NoError(t, err)
+	require.Equal(t, 3, runs)
+	require.EqualValues(t, 3, count(t, d, company))
+}
+
+// A look-up that fails now and then is patient; one that fails always ends in an error that claims neither outcome.
+func TestFailingLookUpSaysThatTheOutcomeIsUnknown(t *testing.T) {
+	t.Parallel()
+	d := failing(t, lostAnswer(1000))
+	company := uuid.New()
+	down := errors.New("no route to the database")
+	asked := 0
+	runs, err := takeAndCount(t.Context(), d, company, db.WithCommitCheck(func(ctx context.Context, q db.Querier) (bool, error) {
+		if asked++; asked < 4 {
+			return false, down
+		}
+		return counted(company)(ctx, q)
+	}))
+	require.NoError(t, err)
+	require.Equal(t, 4, asked)
+	require.Equal(t, 1, runs)
+
+	runs, err = takeAndCount(t.Context(), d, company, db.WithCommitCheck(func(context.Context, db.Querier) (bool, error) { return false, down }))
+	require.ErrorContains(t, err, "unknown outcome")
+	require.ErrorIs(t, err, down)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.NotErrorIs(t, err, db.ErrBusy, "busy would promise that nothing was stored")
+	require.Equal(t, 1, runs)
+}
+
+// The look-up does not go on past the caller's deadline.
+func TestLookUpStopsAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	d := failing(t, lostAnswer(1000))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	asked := 0
+	_, err := takeAndCount(ctx, d, uuid.New(), db.WithCommitCheck(func(context.Context, db.Querier) (bool, error) {
+		if asked++; asked == 2 {
+			cancel()
+		}
+		return false, errors.New("down")
+	}))
+	require.ErrorContains(t, err, "unknown outcome")
+	require.Equal(t, 2, asked)
+}
+
+// Exactly once under chaos: each successful call counts one, each failed one none, whatever went wrong on the way.
+func TestChaosCountsExactlyOnce(t *testing.T) {
+	t.Parallel()
+	cfg := db.Config{URL: dbtest.URL(t), MaxConns: 8, Inject: db.Chaos(0.2, 0)}
+	d, err := db.Open(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	undo := errors.New("undo")
+	const workers, each = 6, 40
+	companies := make([]uuid.UUID, 3)
+	for i := range companies {
+		companies[i] = uuid.New()
+	}
+	var mu sync.Mutex
+	model := map[uuid.UUID]int64{}
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := range each {
+				company := companies[(w+i)%len(companies)]
+				err := d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+					var n int64
+					if err := tx.ReturningRow(ctx, sqlTake, company).Scan(&n); err != nil {
+						return err
+					}
+					if i%5 == 4 {
+						return undo
+					}
+					tx.Queue(sqlTake, company)
+					return nil
+				})
+				mu.Lock()
+				switch {
+				case err == nil:
+					model[company] += 2
+				case !errors.Is(err, undo) && !errors.Is(err, db.ErrBusy):
+					t.Errorf("unexpected: %v", err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	var total int64
+	for _, company := range companies {
+		require.Equal(t, model[company], count(t, d, company))
+		total += model[company]
+	}
+	require.Positive(t, total)
+}

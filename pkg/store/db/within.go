@@ -1,0 +1,46 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+)
+
+// ErrTooLong is the error of a statement that the server ended at its limit; see [DB.ReadWithin].
+var ErrTooLong = errors.New("the statement took too long")
+
+// ReadWithin runs reading statements outside a transaction in one round trip and on one snapshot, like [DB.SendBatch],
+// and has the server end any that takes longer than the limit. The statements need callbacks for their results.
+func (d *DB) ReadWithin(ctx context.Context, limit time.Duration, b *pgx.Batch) error {
+	conn, err := d.acquire(ctx, tenant.Of(ctx))
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	all := &pgx.Batch{}
+	all.Queue("begin read only")
+	all.Queue(fmt.Sprintf("set local statement_timeout = %d", limit.Milliseconds()))
+	if d.dialect == PostgreSQL {
+		// What a filter leaves differs from value to value: a plan for any value may read a company to find one record (BenchmarkFind).
+		all.Queue("set local plan_cache_mode = force_custom_plan")
+	}
+	all.QueuedQueries = append(all.QueuedQueries, b.QueuedQueries...)
+	all.Queue("commit")
+	err = conn.SendBatch(ctx, all).Close()
+	if err == nil {
+		return nil
+	}
+	if !conn.Conn().IsClosed() {
+		_, _ = conn.Exec(ctx, "rollback") // otherwise the pool would close the connection
+	}
+	if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Code == codeCancelled {
+		return fmt.Errorf("%w: %w", ErrTooLong, err)
+	}
+	return err
+}

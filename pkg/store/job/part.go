@@ -1,0 +1,71 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/compress"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+)
+
+const sqlSelectPart = `SELECT body FROM job_inputs WHERE company_id = $1 AND job_id = $2 AND n = $3`
+
+var (
+	sqlInsertPart  = jobInputs.Insert(`(company_id, job_id, n, body, expires_at) VALUES ($1, $2, $3, $4, $5)`)
+	sqlDeleteParts = jobInputs.Delete(`WHERE company_id = $1 AND job_id = $2`)
+)
+
+// PackPart makes bytes a part of [Options.Parts]. It is compressed as soon as it is made, because a request may hold many of them.
+func PackPart(body []byte) []byte { return compress.Pack(body) }
+
+// Parts are parts that are in memory already.
+func Parts(all [][]byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for _, part := range all {
+			if !yield(part, nil) {
+				return
+			}
+		}
+	}
+}
+
+// sentBytes is how many bytes of parts are sent at a time: they are held twice until then.
+const sentBytes = 1 << 20
+
+// addParts stores the parts of the input of a new job.
+func addParts(ctx context.Context, tx *db.Tx, r Record, o Options, expires time.Time) error {
+	if o.Parts == nil {
+		return nil
+	}
+	n, queued := 0, 0
+	for part, err := range o.Parts {
+		if err != nil {
+			return fmt.Errorf("encode part %d of the input of a job: %w", n, err)
+		}
+		tx.Queue(sqlInsertPart, r.CompanyID, r.ID, n, part, expires)
+		n++
+		if queued += len(part); queued < sentBytes {
+			continue
+		}
+		if err := tx.Flush(ctx); err != nil {
+			return fmt.Errorf("store the input of a job: %w", err)
+		}
+		queued = 0
+	}
+	return nil
+}
+
+// Part reads a part of the input, from 0, of [Options.Parts].
+func (t Task) Part(ctx context.Context, q db.Querier, n int) ([]byte, error) {
+	var packed []byte
+	if err := q.QueryRow(ctx, sqlSelectPart, t.Company, t.ID, n).Scan(&packed); err != nil {
+		return nil, fmt.Errorf("read part %d of the input of job %s: %w", n, t.ID, err)
+	}
+	part, err := compress.Open(packed)
+	if err != nil {
+		return nil, fmt.Errorf("open part %d of the input of job %s: %w", n, t.ID, err)
+	}
+	return part, nil
+}

@@ -1,0 +1,125 @@
+// Package notice tells the owners of companies by e-mail what needs their attention: that a subscription was disabled, that a
+// token expires. A notice is a row for each owner, written in the transaction of what it is about, and sent later by a
+// [Sender]. Rows stay when they were sent, so that nothing is told twice. See docs/notices.md.
+//
+// What is worth a notice is up to the domains.
+package notice
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+)
+
+// Notice is one thing that owners are told. Of a kind, a record and an occasion there is one notice.
+type Notice struct {
+	Kind    string    // such as webhook.disabled
+	Record  uuid.UUID // what it is about
+	Since   time.Time // the occasion, such as the beginning of an outage
+	Subject string
+	Text    string // paragraphs
+}
+
+const (
+	// Private begins the kinds of notices about one person's account, some of which hold a link that lets somebody in. Their text is
+	// removed as soon as they are sent, and they do not count among the mails of the company.
+	Private = "account."
+	// Invitation is the kind of those that go to somebody who is not a user yet. Whoever adds them bounds their number.
+	Invitation = Private + "invitation"
+)
+
+const (
+	keep      = 40 * 24 * time.Hour // above the time in which an occasion can be found again
+	maxOwners = 10                  // that get a notice
+)
+
+const notices = db.Table("notices")
+
+const (
+	sqlKnown = `SELECT EXISTS (SELECT 1 FROM notices WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4)`
+
+	// sqlSelectOwners has a row for a company without owners, too.
+	sqlSelectOwners = `SELECT c.name, COALESCE(u.email, '') FROM companies AS c
+LEFT JOIN users AS u ON u.company_id = c.id AND lower(u.role) = 'owner' AND u.status = 'active' AND NOT u.is_technical AND u.email IS NOT NULL
+WHERE c.id = $1 ORDER BY u.id NULLS LAST LIMIT $2`
+)
+
+var sqlInsert = notices.Insert(`(company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at)
+SELECT $1, $2, $3, $4, u.recipient, $6, $7, 'pending', 0, $8, $8, $9 FROM unnest($5::TEXT[]) AS u(recipient)`)
+
+// Add stores a notice for the owners of a company, in the transaction of what it is about. It reports whether it was the first
+// of its occasion; any other is left out. The transaction is serializable: of two at once, one is the first.
+func Add(ctx context.Context, tx *db.Tx, company tenant.ID, n Notice) (first bool, err error) {
+	var known bool
+	if err := tx.QueryRow(ctx, sqlKnown, company, n.Kind, n.Record, n.Since).Scan(&known); err != nil || known {
+		return false, wrap(n, err)
+	}
+	rows, err := tx.Query(ctx, sqlSelectOwners, company, maxOwners)
+	if err != nil {
+		return false, wrap(n, err)
+	}
+	var name, email string
+	recipients := []string{}
+	if _, err := pgx.ForEachRow(rows, []any{&name, &email}, func() error {
+		recipients = append(recipients, email)
+		return nil
+	}); err != nil {
+		return false, wrap(n, err)
+	}
+	if len(recipients) == 0 {
+		recipients = append(recipients, "") // remembers the occasion
+	}
+	text := fmt.Sprintf("%s\n\nCompany: %s (%s)\n", strings.TrimSpace(n.Text), Name(name), company)
+	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, recipients, line(n.Subject), text, tx.Now(), tx.Now().Add(keep))
+	return true, nil
+}
+
+// AddTo stores a notice for one address, in the transaction of what it is about.
+func AddTo(_ context.Context, tx *db.Tx, company tenant.ID, address string, n Notice) error {
+	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, []string{address}, line(n.Subject), strings.TrimSpace(n.Text)+"\n", tx.Now(), tx.Now().Add(keep))
+	return nil
+}
+
+func wrap(n Notice, err error) error {
+	if err != nil {
+		return fmt.Errorf("add notice %s: %w", n.Kind, err)
+	}
+	return nil
+}
+
+var (
+	scheme = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://|\bwww\.`)
+	domain = regexp.MustCompile(`([\p{L}\p{N}-])\.(\p{L}{2,})`)
+)
+
+// maxNameRunes is how much of a name a mail shows.
+const maxNameRunes = 80
+
+// Name makes a name that somebody has chosen fit for a mail to somebody else: one line, not too long, and nothing that mail programs
+// make a link of.
+func Name(name string) string {
+	text := domain.ReplaceAllString(scheme.ReplaceAllString(line(name), ""), "$1. $2")
+	if r := []rune(text); len(r) > maxNameRunes {
+		return strings.TrimSpace(string(r[:maxNameRunes])) + "…"
+	}
+	return text
+}
+
+// line puts a text on one line.
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// CleanupJob deletes notices that no occasion can ask for any more.
+var CleanupJob = cleanup.Job{
+	Every: time.Hour,
+	Delete: notices.Delete(`WHERE (company_id, kind, record_id, since, recipient) IN
+ (SELECT company_id, kind, record_id, since, recipient FROM notices WHERE expires_at < $1 LIMIT 1000)`),
+}

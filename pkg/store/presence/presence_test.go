@@ -1,0 +1,116 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/presence"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+func nodes(all []presence.Process) (names []string) {
+	for _, p := range all {
+		names = append(names, p.Role+" on "+p.Node)
+	}
+	return names
+}
+
+// announced waits until exactly these processes run.
+func announced(t *testing.T, d *db.DB, want ...string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		all, err := presence.List(context.Background(), d)
+		return err == nil && slices.Equal(nodes(all), want)
+	}, time.Minute, 5*time.Millisecond, "announced: %v", want)
+}
+
+func TestProcessesAnnounceThemselves(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	start := func(p presence.Process) (stop func()) {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error)
+		go func() {
+			done <- p.Announce(ctx, d, slog.New(slog.DiscardHandler), func(ctx context.Context) error { <-ctx.Done(); return nil })
+		}()
+		return func() { cancel(); require.NoError(t, <-done) }
+	}
+	began := time.Now()
+	stopOld := start(presence.Process{Node: "web-1", Role: "api", Release: "1.0", Contracts: []string{"193.contract"}})
+	stopNew := start(presence.Process{Node: "web-2", Role: "api", Release: "2.0", Contracts: []string{"193.contract", "300.contract"}})
+	announced(t, d, "api on web-1", "api on web-2")
+	all, err := presence.List(t.Context(), d)
+	require.NoError(t, err)
+	require.Equal(t, "1.0", all[0].Release)
+	require.WithinDuration(t, began, time.Time(all[0].StartedAt), time.Minute)
+	require.WithinDuration(t, began, time.Time(all[0].SeenAt), time.Minute)
+
+	for contract, want := range map[string][]string{"193.contract": nil, "300.contract": {"api on web-1"}, "301.contract": {"api on web-1", "api on web-2"}} {
+		old, err := presence.Earlier(t.Context(), d, []string{contract})
+		require.NoError(t, err)
+		require.Equal(t, want, nodes(old), contract)
+	}
+
+	stopOld()
+	announced(t, d, "api on web-2")
+	_, err = d.Exec(t.Context(), `UPDATE processes SET expires_at = now()`)
+	require.NoError(t, err)
+	announced(t, d) // as one that was killed, a while later
+	old, err := presence.Earlier(t.Context(), d, []string{"301.contract"})
+	require.NoError(t, err)
+	require.Empty(t, old)
+	tag, err := d.Write(t.Context(), presence.CleanupJob.Delete, time.Now().Add(time.Second))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, tag.RowsAffected())
+	stopNew()
+}
+
+// A process that was told to end still works for a while.
+func TestWorkIsAnnouncedFromBeginningToEnd(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	ctx, stop := context.WithCancel(t.Context())
+	running := func() []string {
+		all, err := presence.List(t.Context(), d)
+		require.NoError(t, err)
+		return nodes(all)
+	}
+	failed := errors.New("the work failed")
+	err := presence.Process{Node: "relay-1", Role: "relay", Contracts: []string{"193.contract"}}.Announce(ctx, d, slog.New(slog.DiscardHandler), func(context.Context) error {
+		require.Equal(t, []string{"relay on relay-1"}, running(), "before the work begins")
+		stop()
+		require.Never(t, func() bool { return len(running()) == 0 }, 200*time.Millisecond, 10*time.Millisecond, "until the work has ended")
+		return failed
+	})
+	require.ErrorIs(t, err, failed)
+	require.Empty(t, running())
+}
+
+// A process that is not announced is known by the leases that it holds, as long as it renews them.
+func TestOwnersOfLeasesThatAnnounceNothing(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	exec := func(sql string) {
+		_, err := d.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	exec(`INSERT INTO relay_members (node, expires_at) VALUES ('old-1/abcdef12', now() + INTERVAL '1 hour'), ('gone-1/abcdef12', now()), ('new-1/abcdef12', now() + INTERVAL '1 hour')`)
+	exec(`INSERT INTO job_leases (name, owner, epoch, expires_at) VALUES ('probe.disk', 'old-2/12345678', 1, now() + INTERVAL '1 hour'), ('probe.outbox', 'gone-2/12345678', 1, now())`)
+	_, err := d.Exec(t.Context(), `INSERT INTO processes (id, node, role, release, contracts, started_at, expires_at)
+VALUES ($1, 'new-1', 'relay', '2.0', '{300.contract}', now(), now() + INTERVAL '1 hour')`, uuid.New())
+	require.NoError(t, err)
+	old, err := presence.Earlier(t.Context(), d, []string{"300.contract"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"owner of probe.disk on old-2", "relay on old-1"}, nodes(old))
+}

@@ -1,0 +1,138 @@
+// Package clients manages the customers of a company: individuals and legal entities, their addresses, assets, interactions
+// and loyalty points, and the groups and price lists of the company. Documents of other packages read a client with
+// [Service.DocumentClient], and change its balance with [Service.AddBalance] and its points with [Service.AddPoints].
+package clients
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
+)
+
+// Users reads the users of a company.
+type Users interface {
+	// UserNames returns the display names of those ids that are users of the company; "" for a user without a name.
+	UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
+	// KnownUsers returns those ids that are users of the company.
+	KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
+}
+
+// Config holds the dependencies of the service.
+type Config struct {
+	DB    *db.DB
+	Users Users
+	Items Items // only needed to set prices
+}
+
+// Service manages the clients of all companies.
+type Service struct{ cfg Config }
+
+// New returns a service.
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
+
+// List returns a page of clients. The search also matches the digits of phone numbers.
+func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
+	q, err := items.Query(by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.narrow(ctx, s.cfg.DB, q, by); err != nil {
+		return nil, err
+	}
+	page, err := items.Fetch(ctx, s.cfg.DB, q)
+	if err != nil {
+		return nil, err
+	}
+	return page, nameAssigned(ctx, s, by.Company, page.Items, func(i *ListItem) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+}
+
+// whole is [Service.List] with all fields of each client.
+func (s *Service) whole(ctx context.Context, by access.Caller, f Filter) (*list.Page[whole], error) {
+	q, err := files.Query(by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.narrow(ctx, s.cfg.DB, q, by); err != nil {
+		return nil, err
+	}
+	page, err := files.Fetch(ctx, s.cfg.DB, q)
+	if err != nil {
+		return nil, err
+	}
+	return page, nameAssigned(ctx, s, by.Company, page.Items, func(i *whole) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+}
+
+// narrow adds the conditions that tags cannot express.
+func (f *Filter) narrow(ctx context.Context, d db.Querier, q *list.Query, by access.Caller) error {
+	if f.Phone != "" {
+		digits, texts, err := spellings(ctx, d, by.Company, by.CountryPrefix, f.Phone)
+		if err != nil {
+			return err
+		}
+		// Few have the number. As a condition of the list, PostgreSQL takes them for many, and looks for them along its order (BenchmarkFind).
+		q.Reading(clients).Where("id = ANY(ARRAY(SELECT c.id FROM clients AS c WHERE c.company_id = ? AND "+phoneDigits+" = ANY(?::TEXT[]) AND c.phone = ANY(?::TEXT[]) AND c.phone IS NOT NULL))",
+			by.Company, digits, texts)
+	}
+	if f.Email != "" {
+		q.Where("lower(email) = ? AND email IS NOT NULL", strings.ToLower(strings.TrimSpace(f.Email)))
+	}
+	return nil
+}
+
+// Get reads one client.
+func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Client, error) {
+	return table.Get(ctx, s.cfg.DB, by.Company, id)
+}
+
+// Create creates a client. An unknown assignedToId, groupId or priceListId is 404.
+func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fields) (Client, error) {
+	c := Client{Fields: in, Standing: Standing{Status: StatusActive}, CreatedByID: by.Actor}
+	if err := s.settle(ctx, tx, by.Company, Client{}, &c); err != nil {
+		return Client{}, err
+	}
+	return table.Create(ctx, tx, by, c, created)
+}
+
+// Update changes a client, unless it is anonymized. If nothing differs, there is no new version and no event.
+func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Client, error) {
+	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil {
+		tx.ReadsMore()
+	}
+	return table.Change(ctx, tx, by, id, func(before Client, c *Client) error {
+		if before.AnonymizedAt != nil && len(in.Names()) > 0 {
+			return errAnonymized
+		}
+		in.Apply(&c.Fields)
+		return s.settle(ctx, tx, by.Company, before, c)
+	}, updated)
+}
+
+// Archive archives a client, which excludes it from new records. Archiving it again changes nothing.
+func (s *Service) Archive(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Client, error) {
+	return table.Change(ctx, tx, by, id, func(_ Client, c *Client) error { c.Status = StatusArchived; return nil }, archived)
+}
+
+// Restore reverses [Service.Archive].
+func (s *Service) Restore(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Client, error) {
+	return table.Change(ctx, tx, by, id, func(_ Client, c *Client) error { c.Status = StatusActive; return nil }, restored)
+}
+
+// settle checks new references, and sets the time and source of a consent that was given or withdrawn.
+func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, before Client, c *Client) error {
+	if c.Consent != before.Consent {
+		c.ConsentAt, c.ConsentSource = nil, nil
+		if c.Consent {
+			at, source := jsontype.At(tx.Now()), consentSource
+			c.ConsentAt, c.ConsentSource = &at, &source
+		}
+	}
+	return s.checkReferences(ctx, tx, company, before.Card, c.Card)
+}

@@ -1,0 +1,128 @@
+// Package lineitem holds what the lines of orders, deals and sales have in common: the input of a line and its rules, the
+// building of lines from items of the catalog, their amounts, and the share of each in the discount of the document. A
+// document embeds [Input] in the lines of its requests and [Line] in the lines of its responses, and adds fields of its
+// own. See docs/reference/rules.md#lines.
+package lineitem
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/services/business/trade"
+)
+
+// Input is one line in a request.
+type Input struct {
+	Kind      string          `json:"kind,omitempty" enum:"product,service,custom" default:"product"`
+	RefID     *uuid.UUID      `json:"refId,omitempty" format:"uuid" nullable:"true" doc:"required for product and service"`
+	VariantID *uuid.UUID      `json:"variantId,omitempty" format:"uuid" nullable:"true" doc:"required if the product has variants"`
+	Name      *string         `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"required for custom; otherwise overrides the name in the catalog"`
+	Qty       *money.Qty      `json:"qty,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"default 1"`
+	UnitPrice *money.Amount   `json:"unitPrice,omitempty" minimum:"0" doc:"required for custom; default: price of the price list or the catalog plus modifiers"`
+	Modifiers []ModifierInput `json:"modifiers,omitempty" maxItems:"50"`
+}
+
+// ModifierInput is a selected option in a request.
+type ModifierInput struct {
+	OptionID uuid.UUID  `json:"optionId" format:"uuid"`
+	Qty      *money.Qty `json:"qty,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"default 1"`
+}
+
+// input is a line in a request of any document: a struct that embeds [Input].
+type input interface{ common() Input }
+
+func (in Input) common() Input { return in }
+
+// At returns the path of a field of the i-th line in the body.
+func At(i int, field string) string { return fmt.Sprintf("items[%d].%s", i, field) }
+
+func modifierAt(i, j int) string { return fmt.Sprintf("items[%d].modifiers[%d].optionId", i, j) }
+
+// Check checks the rules of lines that depend on no other record, and reports all faults at once.
+func Check[T input](items []T) error {
+	var faults apierr.Fields
+	for i := range items {
+		items[i].common().check(i, &faults)
+	}
+	return faults.Err()
+}
+
+func (in Input) check(i int, faults *apierr.Fields) {
+	if in.Kind == trade.KindCustom {
+		in.checkCustom(i, faults)
+	} else if in.RefID == nil {
+		faults.Add(At(i, "refId"), apierr.Required, "is required for a %s; use kind custom for an item that is not in the catalog", in.Kind)
+	}
+	if in.Kind == trade.KindService && in.VariantID != nil {
+		faults.Add(At(i, "variantId"), apierr.Conflict, "is allowed only for products; omit it")
+	}
+	for j, m := range in.Modifiers {
+		if selected(in.Modifiers[:j], m.OptionID) {
+			faults.Add(modifierAt(i, j), apierr.Conflict, "is a duplicate; send the option once, with a qty")
+		}
+	}
+}
+
+func (in Input) checkCustom(i int, faults *apierr.Fields) {
+	if in.RefID != nil {
+		faults.Add(At(i, "refId"), apierr.Conflict, "is not allowed for a custom line; omit it")
+	}
+	if in.VariantID != nil {
+		faults.Add(At(i, "variantId"), apierr.Conflict, "is not allowed for a custom line; omit it")
+	}
+	if in.Name == nil {
+		faults.Add(At(i, "name"), apierr.Required, "is required for a custom line")
+	}
+	if in.UnitPrice == nil {
+		faults.Add(At(i, "unitPrice"), apierr.Required, "is required for a custom line")
+	}
+	if len(in.Modifiers) > 0 {
+		faults.Add(At(i, "modifiers"), apierr.Conflict, "is not allowed for a custom line; omit it")
+	}
+}
+
+func selected(modifiers []ModifierInput, option uuid.UUID) bool {
+	for _, m := range modifiers {
+		if m.OptionID == option {
+			return true
+		}
+	}
+	return false
+}
+
+// Ref returns the catalog item of the line; ok is false for a custom line.
+func (in Input) Ref() (r trade.ItemRef, ok bool) { return ref(in.Kind, in.RefID, in.VariantID) }
+
+func ref(kind string, id, variant *uuid.UUID) (r trade.ItemRef, ok bool) {
+	if kind == trade.KindCustom || id == nil {
+		return r, false
+	}
+	r = trade.ItemRef{Kind: kind, ID: *id}
+	if variant != nil {
+		r.Variant = *variant
+	}
+	return r, true
+}
+
+// Refs returns the distinct catalog items of the lines.
+func Refs[T input](items []T) []trade.ItemRef {
+	var refs []trade.ItemRef
+	seen := map[trade.ItemRef]bool{}
+	for i := range items {
+		if r, ok := items[i].common().Ref(); ok && !seen[r] {
+			seen[r] = true
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}
+
+func orOne(qty *money.Qty) money.Qty {
+	if qty == nil {
+		return money.Units(1)
+	}
+	return *qty
+}

@@ -1,0 +1,9 @@
+package offerings
+
+import "github.com/tradegrid/tradegrid/pkg/events/event"
+
+var (
+	created = event.New[Offering]("service.created", "A service was created.")
+	updated = event.WithChanges[Offering]("service.updated", "A service was changed; changedFields lists the changed fields.")
+	deleted = event.New[Offering]("service.deleted", "A service was hidden.")
+)

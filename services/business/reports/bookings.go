@@ -1,0 +1,67 @@
+package reports
+
+import (
+	"context"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/services/business/daysum"
+)
+
+// BookingsQuery asks for the report of bookings.
+type BookingsQuery struct {
+	Days
+	GroupBy []string `query:"groupBy" enum:"day,status" doc:"comma-separated; default day"`
+}
+
+// BookingsReport adds up bookings by the day on which they begin.
+type BookingsReport struct {
+	Frame
+	Rows   []BookingsRow `json:"rows" doc:"in the order of their day and status; none for days without bookings"`
+	Totals BookingSums   `json:"totals" doc:"of all rows"`
+}
+
+// BookingsRow adds up bookings.
+type BookingsRow struct {
+	Row
+	Status *string `json:"status" doc:"as it is now; null without groupBy=status"`
+	BookingSums
+}
+
+// BookingSums are sums of bookings.
+type BookingSums struct {
+	BookingsCount   int64        `json:"bookingsCount" doc:"of all statuses"`
+	CancelledCount  int64        `json:"cancelledCount"`
+	NoShowCount     int64        `json:"noShowCount"`
+	Total           money.Amount `json:"total" doc:"prices of the bookings that are neither cancelled nor no-shows"`
+	DurationMinutes int64        `json:"durationMinutes" doc:"of the bookings that are neither cancelled nor no-shows"`
+}
+
+var (
+	bookingDimensions = []string{"day", "status"}
+	bookings          = daysum.Report{Name: daysum.Bookings, Form: 1, Keys: 1, Amounts: 5, SQL: sqlSumBookings}
+)
+
+const sqlSumBookings = `SELECT status, count(*), sum(CASE status WHEN 'cancelled' THEN 1 ELSE 0 END)::BIGINT, sum(CASE status WHEN 'no_show' THEN 1 ELSE 0 END)::BIGINT,
+  sum(CASE WHEN status IN ('cancelled', 'no_show') THEN 0 ELSE COALESCE(price, 0) END)::BIGINT,
+  sum(CASE WHEN status IN ('cancelled', 'no_show') THEN 0 ELSE duration_minutes END)::BIGINT
+FROM bookings WHERE company_id = $1 AND start_at >= $2 AND start_at < $3 GROUP BY status`
+
+func bookingSums(v []int64) BookingSums {
+	return BookingSums{BookingsCount: v[0], CancelledCount: v[1], NoShowCount: v[2], Total: money.Amount(v[3]), DurationMinutes: v[4]}
+}
+
+// Bookings returns the report of bookings.
+//
+// Errors: those of [Service.Orders].
+func (s *Service) Bookings(ctx context.Context, by access.Caller, q BookingsQuery) (BookingsReport, error) {
+	frame, t, err := s.read(ctx, by, bookings, q.Days, bookingDimensions, q.GroupBy, nil)
+	if err != nil {
+		return BookingsReport{}, err
+	}
+	rows := rowsOf(t, func(r *row) BookingsRow { return BookingsRow{Row{r.day}, r.text(0), bookingSums(r.amounts)} })
+	return BookingsReport{frame, rows, bookingSums(t.totals)}, nil
+}
+
+// Bytes is about how many bytes the answer takes.
+func (r BookingsReport) Bytes() int { return len(r.Rows) * rowBytes }

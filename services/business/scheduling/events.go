@@ -1,0 +1,20 @@
+package scheduling
+
+import "github.com/tradegrid/tradegrid/pkg/events/event"
+
+var (
+	created       = event.New[Booking]("booking.created", "A booking was created.")
+	rescheduled   = event.New[Booking]("booking.rescheduled", "The time, resource or service of a booking changed.")
+	confirmed     = event.New[Booking]("booking.confirmed", "A booking was confirmed; booking.status_changed is sent as well.")
+	completed     = event.New[Booking]("booking.completed", "A booking was completed; booking.status_changed is sent as well.")
+	noShow        = event.New[Booking]("booking.no_show", "The customer of a booking did not come; booking.status_changed is sent as well.")
+	cancelled     = event.New[Booking]("booking.cancelled", "A booking was cancelled; booking.status_changed is sent as well.")
+	statusChanged = event.With("booking.status_changed", "The status of a booking changed.", previousStatus)
+)
+
+// moved holds the fields that booking.status_changed adds to the booking.
+type moved struct {
+	PreviousStatus string `json:"previousStatus"`
+}
+
+func previousStatus(before, _ *Booking) moved { return moved{before.Status} }

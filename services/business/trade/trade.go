@@ -1,0 +1,162 @@
+// Package trade holds types that domains exchange: references of document lines, the client of a document, and changes of
+// stock. They are shared here because services do not import each other. The rules stay in the domains.
+package trade
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
+)
+
+// Kinds of items that a document line can have.
+const (
+	KindProduct = "product"
+	KindService = "service"
+	KindCustom  = "custom" // exists only in the document and has no reference
+)
+
+// ItemRef names a product, one of its variants, or a service.
+type ItemRef struct {
+	Kind    string // KindProduct or KindService
+	ID      uuid.UUID
+	Variant uuid.UUID // zero = none
+}
+
+// Item is the catalog data of a document line.
+type Item struct {
+	SKU            string
+	Name           string
+	Unit           string       // code
+	Price          money.Amount // of the variant, if the reference names one
+	Cost           money.Amount
+	Hidden         bool
+	HasStock       bool
+	HasVariants    bool // has active variants, one of which must be referenced
+	UnknownVariant bool // the item exists, but not the referenced variant
+	MinOrderQty    *money.Qty
+	OrderStepQty   *money.Qty
+	Components     []Component            // components with stock of a bundle without stock of its own
+	Options        map[uuid.UUID]Modifier // of its modifier groups, by option
+	Groups         []ModifierGroup
+}
+
+// Component is a product in a bundle.
+type Component struct {
+	Product uuid.UUID
+	Qty     money.Qty // per bundle
+}
+
+// ModifierGroup says how many options of a group a line must choose. An option that is chosen several times counts as often.
+type ModifierGroup struct {
+	Name      string
+	MinSelect int32
+	MaxSelect *int32 // nil = no limit
+	Options   []uuid.UUID
+}
+
+// Modifier is an option of an item, with its surcharge.
+type Modifier struct {
+	OptionID  uuid.UUID
+	Name      string
+	Surcharge money.Amount // minor units per piece
+}
+
+// Client is the client data of a document.
+type Client struct {
+	ID               uuid.UUID
+	DisplayName      string
+	Phone            *string
+	Email            *string
+	Archived         bool
+	PaymentTermsDays *int32
+	CreditLimit      money.Amount // 0 = no limit
+	Balance          money.Amount // negative = the client owes
+	Points           int64        // loyalty points; negative after a refund of a sale whose points were spent
+	PriceListID      *uuid.UUID   // of the client, otherwise of its group
+}
+
+// Reasons for a change of a client's loyalty points.
+const (
+	PointsRedeemed  = "redeemed"            // as a discount of a sale
+	PointsEarned    = "earned"              // by a sale
+	PointsReturned  = "redemption_returned" // by a refund
+	PointsTakenBack = "accrual_reversed"    // by a refund
+)
+
+// StockKey identifies a product or variant with stock. Variant is the zero UUID for a product without variants.
+type StockKey struct {
+	Product uuid.UUID
+	Variant uuid.UUID
+}
+
+// VariantID is nil for a product without variants.
+func (k StockKey) VariantID() *uuid.UUID {
+	if k.Variant == uuid.Nil {
+		return nil
+	}
+	return &k.Variant
+}
+
+// StockDelta is a change of the physical and reserved quantities in a warehouse.
+type StockDelta struct {
+	Warehouse uuid.UUID
+	StockKey
+	Qty      money.Qty // physical
+	Reserved money.Qty
+}
+
+// StockDocument is the document that causes stock movements.
+type StockDocument struct {
+	Movement string // type of the movements, such as order_completion
+	Type     string // order, shipment, sale or receipt; "" = none
+	ID       uuid.UUID
+	Number   int64
+	Reason   string
+}
+
+// StockProduct is the product or variant data in stock records.
+type StockProduct struct {
+	Name              string
+	SKU               string
+	VariantSKU        *string
+	VariantAttributes map[string]string
+	CategoryID        *uuid.UUID
+	CategoryName      *string
+	HasStock          bool // stock is tracked
+	HasVariants       bool // has active variants, so stock is tracked per variant
+}
+
+// StockTotals is the stock of one product in all warehouses of its company.
+type StockTotals struct {
+	Qty       money.Qty
+	Available money.Qty // Qty minus the reserved quantity
+	Low       bool      // Qty is at or below the sum of the reorder points, if that is not 0
+}
+
+// StockShortage is a stock row that holds less than a document takes from it.
+type StockShortage struct {
+	StockKey
+	Qty      money.Qty // physical
+	Required money.Qty
+}
+
+// Types of stock movements.
+const (
+	MovementAdjustment     = "adjustment"
+	MovementReceipt        = "receipt"
+	MovementReceiptCancel  = "receipt_cancel"
+	MovementSale           = "sale"
+	MovementRefund         = "refund"
+	MovementShipment       = "shipment"
+	MovementShipmentCancel = "shipment_cancel"
+	MovementCompletion     = "order_completion"
+	MovementReturn         = "order_return"
+)
+
+// Types of documents that cause stock movements.
+const (
+	DocumentOrder    = "order"
+	DocumentShipment = "shipment"
+	DocumentSale     = "sale"
+	DocumentReceipt  = "receipt"
+)

@@ -1,0 +1,123 @@
+package match
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/delivery/store"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+)
+
+// Cache caches the subscriptions of companies. Each use asks the database, with one query for a whole batch, for the number
+// of changes of each company's subscriptions, so that a new subscription gets the next event. Changes that are not counted,
+// such as a subscription that the platform disables, are seen when they are announced, or after the time to live.
+type Cache struct {
+	q   db.Querier
+	ttl time.Duration
+	now func() time.Time
+	log *slog.Logger
+
+	mu    sync.Mutex
+	lru   *simplelru.LRU[tenant.ID, snapshot]
+	drops uint64 // calls of Drop: a snapshot that was read before the last one is not cached
+}
+
+type snapshot struct {
+	subs    []Subscription
+	readAt  time.Time
+	changes int64 // of the company's set of subscriptions, when it was read
+}
+
+// NewCache makes a cache for the subscriptions of size companies.
+func NewCache(q db.Querier, size int, ttl time.Duration, log *slog.Logger) (*Cache, error) {
+	lru, err := simplelru.NewLRU[tenant.ID, snapshot](size, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make subscription cache: %w", err)
+	}
+	return &Cache{q: q, ttl: ttl, now: time.Now, log: log, lru: lru}, nil
+}
+
+// Load returns the subscriptions of the companies, with one query for all that are not cached.
+func (c *Cache) Load(ctx context.Context, companies []tenant.ID) (map[tenant.ID][]Subscription, error) {
+	changes, err := store.SelectChanges(ctx, c.q, plain(companies))
+	if err != nil {
+		return nil, err
+	}
+	found, missing, drops := c.held(companies, changes)
+	if len(missing) == 0 {
+		return found, nil
+	}
+	readAt := c.now()
+	read, err := Read(ctx, c.q, missing, c.log)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range missing {
+		company := tenant.ID(id)
+		found[company] = read[company]
+		if c.drops == drops {
+			c.lru.Add(company, snapshot{subs: read[company], readAt: readAt, changes: changes[company]})
+		}
+	}
+	return found, nil
+}
+
+func (c *Cache) held(companies []tenant.ID, changes map[tenant.ID]int64) (found map[tenant.ID][]Subscription, missing []uuid.UUID, drops uint64) {
+	found = make(map[tenant.ID][]Subscription, len(companies))
+	oldest := c.now().Add(-c.ttl)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, company := range companies {
+		if snap, ok := c.lru.Get(company); ok && snap.readAt.After(oldest) && snap.changes == changes[company] {
+			found[company] = snap.subs
+		} else {
+			missing = append(missing, uuid.UUID(company))
+		}
+	}
+	return found, missing, c.drops
+}
+
+// Read reads the subscriptions of companies. One with an invalid filter is logged and left out.
+func Read(ctx context.Context, q db.Querier, companies []uuid.UUID, log *slog.Logger) (map[tenant.ID][]Subscription, error) {
+	rows, err := store.SelectSubscriptions(ctx, q, companies)
+	if err != nil {
+		return nil, err
+	}
+	byCompany := make(map[tenant.ID][]Subscription, len(companies))
+	for _, row := range rows {
+		filter, faults := webhook.CompileFilter(row.Filter)
+		if len(faults) > 0 {
+			log.WarnContext(ctx, "subscription left out: its stored filter is not valid", "company_id", row.Company, "subscription_id", row.ID, "faults", faults)
+			continue
+		}
+		terms := webhook.Terms{Events: row.Events, Filter: filter, Scopes: row.Scopes, ExcludeOwn: row.ExcludeOwn, CreatedBy: row.CreatedBy}
+		byCompany[row.Company] = append(byCompany[row.Company], Subscription{Terms: terms, ID: row.ID, Paused: row.Paused, Ordered: row.Ordered})
+	}
+	return byCompany, nil
+}
+
+// Drop removes a company from the cache.
+func (c *Cache) Drop(company tenant.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drops++
+	c.lru.Remove(company)
+}
+
+func plain(companies []tenant.ID) []uuid.UUID {
+	ids := make([]uuid.UUID, len(companies))
+	for i, company := range companies {
+		ids[i] = uuid.UUID(company)
+	}
+	return ids
+}

@@ -1,0 +1,160 @@
+package sender
+
+import (
+	"math"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
+	"github.com/tradegrid/tradegrid/services/delivery/store"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+)
+
+// finish decides what happens to a delivery and does it: the record in Kafka first, then the result in the database, then the
+// consumed record is done.
+func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
+	m := j.msg
+	in.attempt, in.parks, in.now, in.expires = m.Attempt, m.Parks, s.now(), m.ExpiresAt
+	in.down = a != nil && j.lane.breaker.down(in.now)
+	d := s.cfg.Retry.decide(in)
+	if d.outcome == park {
+		if wait, ok := s.sched.park(j.lane, maxParked); ok {
+			d.wait = max(d.wait, wait)
+		} else {
+			d.outcome = parkInStore
+		}
+	}
+	switch {
+	case a != nil:
+		s.observe(s.work, j, r, a, d)
+	case d.outcome == park || d.outcome == parkInStore || d.outcome == keepLast:
+		laneParked.WithLabelValues(in.cause.String()).Inc()
+	}
+	res := s.result(j, a, d, in)
+	if r != nil && r.Ordered && (!res.State.Open() || causes[in.cause].holdsRecord) {
+		s.passTurn(j, res)
+	}
+	switch d.outcome {
+	case success:
+		s.seen.close(j)
+		s.results.add(res)
+	case parkInStore, keepLast:
+		s.results.add(res)
+	case retry, park:
+		next := *m
+		next.NotBefore = *res.Next
+		if d.outcome == park {
+			next.Parks++
+		} else {
+			next.Attempt, next.Parks = m.Attempt+1, 0
+		}
+		s.produce(j, next.Record(s.cfg.Retry.line(d.wait)), func() {
+			failpoint.Pass("sender.retry_produced")
+			s.results.add(res)
+		})
+	case deadLetter:
+		s.deadLetter(j, in.cause, res)
+	}
+}
+
+// result is what a decision stores.
+func (s *Sender) result(j *job, a *attempted, d decision, in retryInput) *result {
+	n := int16(j.msg.Attempt)
+	res := &result{stored: func() { s.stored(j) }, Result: store.Result{
+		DeliveryKey: store.DeliveryKey{Subscription: j.key(), ID: j.msg.DeliveryID},
+		State:       webhook.StatePending, Attempt: n - 1, Most: n - 1,
+	}}
+	if a != nil {
+		res.Attempt, res.Tried, res.Started, res.Took, res.Body = n, true, a.at.UTC().Truncate(time.Microsecond), a.took, a.body
+		if a.status != 0 {
+			code := int32(a.status)
+			res.Code = &code
+		}
+		if a.err != "" {
+			res.Err = &a.err
+		}
+	}
+	moment := in.now.UTC().Truncate(time.Millisecond)
+	switch d.outcome {
+	case success:
+		// Also when a former owner of the partition has stored a failure of this attempt meanwhile.
+		res.State, res.Most, res.Completed = webhook.StateSuccess, math.MaxInt16, &moment
+		if a != nil {
+			// The history shows when the attempt began as the end less the duration, both in milliseconds.
+			moment = res.Started.Truncate(time.Millisecond).Add(res.Took.Truncate(time.Millisecond))
+		}
+	case deadLetter:
+		res.State, res.Most, res.Completed = webhook.StateFailed, math.MaxInt16, &moment
+		if d.reason != "" {
+			res.Err = &d.reason
+		}
+	case retry, park, keepLast:
+		due := moment.Add(d.wait).Truncate(time.Millisecond)
+		res.Next = &due
+		res.Waiting = waiting(j, d, in.cause)
+	case parkInStore: // without a due time
+		res.Waiting = waiting(j, d, in.cause)
+	}
+	return res
+}
+
+// waiting is what a delivery that stays open waits for.
+func waiting(j *job, d decision, why cause) *webhook.Waiting {
+	row := causes[why]
+	w := row.waits
+	switch {
+	case w != "":
+	case row.outcome == park:
+		w = j.waited
+	case d.outcome == keepLast:
+		w = webhook.WaitsForReturn
+	case d.asked:
+		w = webhook.WaitsAsAsked
+	default:
+		w = webhook.WaitsForRetry
+	}
+	return &w
+}
+
+// produce writes a record and calls then once the brokers have it. It retries until the partition stops.
+func (s *Sender) produce(j *job, rec *kgo.Record, then func()) {
+	s.client.Produce(s.work, rec, func(_ *kgo.Record, err error) {
+		if err == nil {
+			then()
+			return
+		}
+		s.log.WarnContext(s.work, "delayed delivery not produced", "topic", rec.Topic, "delivery_id", j.msg.DeliveryID, "error", err)
+		again := *rec
+		time.AfterFunc(time.Second, func() {
+			if j.from.stopped() {
+				s.drop(j)
+				return
+			}
+			s.produce(j, &kgo.Record{Topic: again.Topic, Key: again.Key, Value: again.Value, Headers: again.Headers}, then)
+		})
+	})
+}
+
+// deadLetter writes a failed delivery to the dead letter topic, then stores the result.
+func (s *Sender) deadLetter(j *job, why cause, res *result) {
+	text := ""
+	if res.Err != nil {
+		text = *res.Err
+	}
+	for {
+		err := s.dead.Delivery(s.work, j.msg, causes[why].dead, text)
+		if err == nil {
+			s.seen.close(j)
+			s.results.add(res)
+			return
+		}
+		s.log.WarnContext(s.work, "dead letter not written", "delivery_id", j.msg.DeliveryID, "error", err)
+		select {
+		case <-j.from.stopping:
+			s.drop(j)
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}

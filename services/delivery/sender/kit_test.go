@@ -1,0 +1,55 @@
+package sender
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/delivery/dispatchtest"
+	"github.com/tradegrid/tradegrid/services/delivery/egress"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// kit is a kit with a running sender, whose delays are short.
+type kit struct {
+	*dispatchtest.Kit
+	cache  *ReceiverCache
+	sender *Sender
+	stop   func() // ends the sender and waits for it
+}
+
+func quickConfig(client kafka.Config) Config {
+	lines := topics.Lines()
+	delays := make([]time.Duration, len(lines))
+	for i := range lines {
+		lines[i].Delay = 10 * time.Millisecond
+		delays[i] = lines[i].Delay
+	}
+	return Config{
+		Client:  client,
+		Retry:   RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Lines: lines, Delays: delays[:6], Jitter: -1, MaxWait: time.Hour},
+		Results: ResultsConfig{Linger: 5 * time.Millisecond},
+		Egress:  egress.Config{AllowInsecure: true, AllowPrivate: true, Timeout: 2 * time.Second},
+		Breaker: BreakerConfig{Failures: 1000},
+		Log:     slog.New(slog.DiscardHandler),
+	}
+}
+
+func newKit(t testing.TB, d *db.DB, configure func(*Config)) *kit {
+	t.Helper()
+	k := &kit{Kit: dispatchtest.New(t, d), cache: NewReceiverCache(d, time.Second)}
+	cfg := quickConfig(k.Kafka)
+	if configure != nil {
+		configure(&cfg)
+	}
+	k.run(cfg)
+	return k
+}
+
+// run starts a sender; the one before must have been stopped.
+func (k *kit) run(cfg Config) {
+	k.sender = New(cfg, k.DB, k.Client, k.cache)
+	k.stop = k.Run(k.sender.Run)
+}

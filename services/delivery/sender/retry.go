@@ -1,0 +1,213 @@
+package sender
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tradegrid/tradegrid/services/delivery/deadletter"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// RetryConfig is the schedule of attempts. Zero values take the defaults named beside the
+// fields; see docs/reference/limits.md#webhooks.
+type RetryConfig struct {
+	MaxAttempts int             // required
+	Delays      []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
+	MaxWait     time.Duration   // longest wait that a Retry-After can ask for; that of the last delay topic
+	Jitter      float64         // largest random part that is added to a delay; topics.Jitter, negative = none
+	Lines       []topics.Line   // delay topics, shortest first; topics.Lines()
+	MaxParks    int             // times in a row that a delivery is parked in Kafka; 4
+
+	// LastChance is how long before its end a delivery makes the last attempt that it kept for the return of its receiver;
+	// 30 min. The sweeper injects it when it is overdue by its grace, so this must be longer.
+	LastChance time.Duration
+}
+
+func (c *RetryConfig) setDefaults() {
+	if len(c.Lines) == 0 {
+		c.Lines = topics.Lines()
+	}
+	if c.MaxAttempts <= 0 {
+		panic("sender: MaxAttempts is required")
+	}
+	if len(c.Delays) == 0 {
+		for _, line := range c.Lines[:min(len(c.Lines), c.MaxAttempts-1)] {
+			c.Delays = append(c.Delays, line.Delay)
+		}
+	}
+	c.MaxWait = cmp.Or(c.MaxWait, c.Lines[len(c.Lines)-1].Delay)
+	if c.Jitter == 0 {
+		c.Jitter = topics.Jitter
+	}
+	c.MaxParks = cmp.Or(c.MaxParks, 4)
+	c.LastChance = cmp.Or(c.LastChance, 30*time.Minute)
+}
+
+// maxParked is how many deliveries of one receiver are parked in Kafka.
+const maxParked = 10_000
+
+// cause is why a decision about a delivery is due.
+type cause int
+
+const (
+	answered     cause = iota // the receiver responded with a status
+	unanswered                // the attempt failed without a response
+	breakerOpen               // the circuit breaker is open, or a probe is under way
+	laneFull                  // the queue of the receiver is full
+	laneWaited                // it waited too long in the queue
+	paused                    // the subscription is paused or disabled
+	expired                   // its lifetime is over
+	deleted                   // the subscription was deleted
+	noKey                     // the key that decrypts its secret is missing
+	receiverDown              // the receiver is down, and this would be the last attempt
+	blocked                   // an earlier delivery of its record is open, and the subscription is ordered
+	causeCount
+)
+
+// causeRow is what follows from a cause.
+type causeRow struct {
+	name        string          // in metrics and logs
+	meaning     string          // for operators, where no attempt is made
+	outcome     outcome         // retry for an attempt that was made: then its result decides
+	waits       webhook.Waiting // what the delivery waits for; empty = what its attempt or its queue says
+	holdsRecord bool            // it waits for others of its record, which have to let it go
+	dead        string          // reason of the dead letter
+	err         string          // error of the delivery that is over
+}
+
+// causes has a row for each cause. What waits and fails is named by the table of package webhook.
+var causes = [causeCount]causeRow{ //nolint:gochecknoglobals // a constant
+	answered:     {name: "answered", outcome: retry, dead: deadletter.Attempts},
+	unanswered:   {name: "unanswered", outcome: retry, dead: deadletter.Attempts},
+	breakerOpen:  {name: "breaker_open", meaning: "the receiver rests", outcome: park, waits: webhook.WaitsForCircuit},
+	laneFull:     {name: "lane_full", meaning: "the receiver takes too little", outcome: park},
+	laneWaited:   {name: "lane_waited", meaning: "the receiver takes too little", outcome: park},
+	paused:       {name: "paused", meaning: "by the owner of the subscription", outcome: parkInStore, waits: webhook.WaitsForResume},
+	expired:      {name: "expired", outcome: deadLetter, dead: deadletter.TTL, err: webhook.Expired},
+	deleted:      {name: "deleted", outcome: deadLetter, dead: deadletter.Deleted, err: webhook.SubscriptionDeleted},
+	noKey:        {name: "no_key", meaning: "the secret cannot be decrypted", outcome: park, waits: webhook.WaitsForKey},
+	receiverDown: {name: "receiver_down", meaning: "the last attempt waits for the return of the receiver", outcome: keepLast, waits: webhook.WaitsForReturn},
+	blocked:      {name: "record", meaning: "an earlier delivery of the same record is open", outcome: parkInStore, waits: webhook.WaitsForTurn, holdsRecord: true},
+}
+
+// String is the name in metrics and logs.
+func (c cause) String() string { return causes[c].name }
+
+// outcome is what happens to a delivery next.
+type outcome int
+
+const (
+	success     outcome = iota // done
+	retry                      // one attempt used, the next follows by a delay topic
+	park                       // no attempt used, back by a delay topic
+	parkInStore                // no attempt used, parked in the database
+	keepLast                   // the last attempt waits in the database until the receiver is back, or nearly until the end
+	deadLetter                 // over
+)
+
+// decision is an outcome and its delay.
+type decision struct {
+	outcome outcome
+	wait    time.Duration // for retry, park and keepLast
+	asked   bool          // the receiver asked for the wait before a retry
+	reason  string        // for deadLetter: stored as error; empty = that of the attempt
+}
+
+// retryInput is everything that a decision depends on.
+type retryInput struct {
+	cause        cause
+	attempt      int // number of the attempt, made or not
+	parks        int // times in a row that it was parked
+	status       int
+	retryAfter   string
+	cooldownEnds time.Time // of the breaker; zero when unknown
+	now          time.Time
+	expires      time.Time // of the delivery
+	down         bool      // all attempts of the receiver have failed for a while
+}
+
+// decide says what happens to a delivery next.
+func (c *RetryConfig) decide(in retryInput) decision {
+	switch row := causes[in.cause]; row.outcome {
+	case deadLetter:
+		return decision{outcome: deadLetter, reason: row.err}
+	case parkInStore:
+		return decision{outcome: parkInStore}
+	case park:
+		wait := max(in.cooldownEnds.Sub(in.now), c.Lines[0].Delay)
+		if in.parks >= c.MaxParks {
+			return decision{outcome: parkInStore, wait: c.jittered(wait)}
+		}
+		return decision{outcome: park, wait: c.jittered(wait)}
+	case keepLast:
+		return decision{outcome: keepLast, wait: c.untilLastChance(in.expires, in.now)}
+	case success, retry: // an attempt was made
+	}
+	if in.status >= 200 && in.status < 300 {
+		return decision{outcome: success}
+	}
+	if in.attempt >= c.MaxAttempts {
+		return decision{outcome: deadLetter}
+	}
+	wait, asked := c.delay(in)
+	if last := c.untilLastChance(in.expires, in.now); in.down && in.attempt == c.MaxAttempts-1 && last > wait {
+		return decision{outcome: keepLast, wait: last}
+	}
+	return decision{outcome: retry, wait: wait, asked: asked}
+}
+
+// keeps reports whether a delivery keeps its attempt while its receiver is down: the last one, until its lifetime is nearly
+// over. First attempts are always made, because they find out when the receiver is back.
+func (c *RetryConfig) keeps(m *webhook.Message, now time.Time) bool {
+	return m.Attempt > 1 && m.Attempt >= c.MaxAttempts && c.untilLastChance(m.ExpiresAt, now) > 0
+}
+
+func (c *RetryConfig) untilLastChance(expires, now time.Time) time.Duration {
+	return expires.Sub(now) - c.LastChance
+}
+
+// delay is the wait after a failed attempt, and whether the receiver asked for it.
+func (c *RetryConfig) delay(in retryInput) (wait time.Duration, asked bool) {
+	step := min(in.attempt, len(c.Delays))
+	if in.down && in.attempt == c.MaxAttempts-2 {
+		step = len(c.Delays) // the attempt after this one is the last before a long wait
+	}
+	wait = c.jittered(c.Delays[step-1])
+	if in.status == http.StatusTooManyRequests || in.status == http.StatusServiceUnavailable {
+		after := parseRetryAfter(in.retryAfter, in.now)
+		wait, asked = max(wait, after), after > wait
+	}
+	return min(wait, c.MaxWait), asked
+}
+
+func (c *RetryConfig) jittered(d time.Duration) time.Duration {
+	if c.Jitter <= 0 {
+		return d
+	}
+	return d + time.Duration(rand.Float64()*c.Jitter*float64(d))
+}
+
+// parseRetryAfter reads seconds or an HTTP date; anything else and the past are 0.
+func parseRetryAfter(s string, now time.Time) time.Duration {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return 0
+	}
+	if n, err := strconv.ParseUint(s, 10, 63); err == nil {
+		return time.Duration(min(n, 1<<31)) * time.Second
+	}
+	if at, err := http.ParseTime(s); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// line is the shortest delay topic for the wait, which may exceed its delay by the jitter.
+func (c *RetryConfig) line(wait time.Duration) string {
+	return topics.LineOf(c.Lines, wait).Topic
+}

@@ -1,0 +1,53 @@
+package webhooks
+
+import (
+	"context"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+)
+
+// Trial is whether a subscription would have got an event of the log, and if not, why.
+type Trial struct {
+	Event   Logged
+	Outcome string      // as of [Explanation]
+	Message string      // the same in a sentence
+	Filter  *FilterMiss // the condition that does not hold, when the outcome is filtered
+}
+
+// Try asks which of the last events with the names of a subscription, newest first, it would have got if the caller had made it
+// before. Nothing is stored or sent. Only events and filter of the subscription count; what is wrong with these is
+// VALIDATION_ERROR, as when it is made.
+func (s *Service) Try(ctx context.Context, by access.Caller, in SubscriptionFields, limit int) ([]Trial, error) {
+	var faults apierr.Fields
+	if len(in.Events) == 0 {
+		faults.Add("events", apierr.Required, "names at least one event")
+	}
+	in.Events = texts(s.checkPatterns(&faults, in.Events))
+	in.Filter = checkFilter(&faults, in.Filter)
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	found, _, err := s.Latest(ctx, by, LatestQuery{Events: in.Events, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	sub := Subscription{SubscriptionFields: in, Status: statusActive, CreatedByID: by.Actor, ReadScopes: readScopes(by)}
+	trials := make([]Trial, 0, len(found))
+	for _, e := range found {
+		typ, known := s.cfg.Registry.Lookup(e.Event)
+		if !known { // of a later release
+			continue
+		}
+		q := question{typ: typ, components: by.Components}
+		q.entry.Event, q.entry.OccurredAt = e.Event, e.OccurredAt
+		q.candidate = &webhook.Candidate{Name: e.Event, Component: typ.Component, Scope: typ.Scope, Doc: webhook.NewDoc(e.Body)}
+		a, err := q.decide(sub.version())
+		if err != nil {
+			return nil, err
+		}
+		trials = append(trials, Trial{Event: e, Outcome: a.outcome, Message: a.message, Filter: a.filter})
+	}
+	return trials, nil
+}

@@ -1,9 +1,0 @@
-package offerings
-
-import "github.com/tradegrid/tradegrid/pkg/event"
-
-var (
-	created = event.New[Offering]("service.created", "A service was created.")
-	updated = event.WithChanges[Offering]("service.updated", "A service was changed; changedFields lists the changed fields.")
-	deleted = event.New[Offering]("service.deleted", "A service was hidden.")
-)

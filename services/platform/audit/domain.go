@@ -1,0 +1,14 @@
+package console
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/api/domain"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
+)
+
+var group = httpapi.Group{Tag: "Audit", Platform: true}
+
+// Domain declares the domain.
+func Domain() domain.Domain {
+	return domain.Domain{Name: "console", Lists: []domain.Statements{items}, Cleanup: []cleanup.Job{changesExpire}}
+}

@@ -1,9 +1,0 @@
-package receipts
-
-import "github.com/tradegrid/tradegrid/pkg/event"
-
-var (
-	created   = event.New[Receipt]("warehouse.receipt.created", "A stock receipt was posted.")
-	updated   = event.WithChanges[Receipt]("warehouse.receipt.updated", "The external id or the metadata of a stock receipt changed; changedFields names what.")
-	cancelled = event.New[Receipt]("warehouse.receipt.cancelled", "A stock receipt was cancelled.")
-)

@@ -1,0 +1,5 @@
+package notes
+
+import "github.com/tradegrid/tradegrid/pkg/events/event"
+
+var created = event.New[Note]("note.created", "A note was created.")
