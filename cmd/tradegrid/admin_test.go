@@ -162,7 +162,7 @@ func TestAdminIsAudited(t *testing.T) {
 	adminJSON[company.Company](t, "company", "show", of)
 
 	s := newDomains(dbtest.Open(t), domainConfig{Policy: defaultPolicy()}).console
-	page, err := s.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, console.Filter{CompanyID: &c.ID, Params: list.Params{Page: 1, PageSize: 50}})
+	page, err := s.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{CompanyID: &c.ID, Params: list.Params{Page: 1, PageSize: 50}})
 	require.NoError(t, err)
 	type line struct{ operation, entity, body string }
 	var got []line

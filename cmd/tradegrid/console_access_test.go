@@ -161,7 +161,7 @@ func TestPeopleShowSecondFactors(t *testing.T) {
 // operations are the changes of a company that were recorded.
 func (p *pages) operations(own premises) (names []string) {
 	p.t.Helper()
-	found, err := p.console.Changes(p.t.Context(), access.Caller{Principal: &access.Principal{}}, console.Filter{Params: list.Params{PageSize: 50}, CompanyID: &own.id})
+	found, err := p.console.Changes(p.t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &own.id})
 	require.NoError(p.t, err)
 	for _, c := range found.Items {
 		names = append(names, c.Operation)
@@ -310,7 +310,7 @@ func TestRolesChangeOnThePages(t *testing.T) {
 	require.Equal(t, 200, viewer.ask(http.MethodGet, root+"/people", nil).status, "the session follows at once")
 	require.Equal(t, 303, owner.ask(http.MethodPost, people(company.RoleViewer), url.Values{"name": {"Kim"}, "role": {company.RoleDeveloper}}).status)
 	require.Equal(t, http.StatusForbidden, viewer.ask(http.MethodGet, root+"/people", nil).status)
-	found, err := p.console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, console.Filter{Params: list.Params{PageSize: 1}, CompanyID: &own.id})
+	found, err := p.console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 1}, CompanyID: &own.id})
 	require.NoError(t, err)
 	require.Equal(t, "updateUser", found.Items[0].Operation)
 	require.Contains(t, *found.Items[0].Before, `"role":"admin"`)

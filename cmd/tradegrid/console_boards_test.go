@@ -223,7 +223,7 @@ func TestDealsAreMovedOnTheBoard(t *testing.T) {
 	require.Equal(t, 422, owner.submit(root+"/deals/"+deal+"/move", "stage", uuid.NewString()).status)
 	require.Equal(t, 404, owner.load(root+"/deals?type="+uuid.NewString()).status)
 
-	found, err := p.console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, console.Filter{Params: list.Params{PageSize: 50}, CompanyID: &s.id})
+	found, err := p.console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &s.id})
 	require.NoError(t, err)
 	moves := 0
 	for _, change := range found.Items {

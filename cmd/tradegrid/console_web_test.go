@@ -473,9 +473,9 @@ func TestChangesInTheConsoleAreRecorded(t *testing.T) {
 		require.Equal(t, 303, owner.ask(http.MethodPost, root+path, nil).status, path)
 	}
 	require.Equal(t, 303, owner.ask(http.MethodPost, root+"/people/invite", url.Values{"email": {"kim-" + viewer + "@example.com"}, "role": {"viewer"}}).status)
-	found, err := p.console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, console.Filter{Params: list.Params{PageSize: 50}, CompanyID: &own.id})
+	found, err := p.console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &own.id})
 	require.NoError(t, err)
-	got := map[string]console.Change{}
+	got := map[string]audit.Change{}
 	for _, c := range found.Items {
 		got[c.Operation] = c
 		require.Equal(t, *own.people[company.RoleOwner].Email, c.Operator)

@@ -73,7 +73,7 @@ type domains struct {
 	sales      *sales.Service
 	scheduling *scheduling.Service
 	webhooks   *webhooks.Service
-	console    *console.Service
+	console    *audit.Service
 	accounts   *accounts.Service
 	jobs       *jobs.Service
 	operators  *secret.Operators
@@ -160,7 +160,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}), withAPI, withJobs)
 	add(all, imports.Domain(), imports.New(imports.Config{DB: d, Warehouses: all.warehouse.WarehouseIDs}), withAPI, withJobs)
 	add(all, requests.Domain(), requests.New(requests.Config{DB: d}), withAPI)
-	all.console = add(all, console.Domain(), console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access}), withAdminAPI)
+	all.console = add(all, audit.Domain(), audit.New(audit.Config{DB: d, Operators: cfg.Operators, Access: all.access}), withAdminAPI)
 	all.events.Recorded = schemas.Examples(schemas.EventExamples)
 	return all
 }

@@ -52,7 +52,7 @@ type Companies interface {
 
 // Changes keeps the record of changes, which is that of the admin API.
 type Changes interface {
-	RecordPerson(tx *db.Tx, c console.PersonChange) error
+	RecordPerson(tx *db.Tx, c audit.PersonChange) error
 }
 
 // Config holds what the console needs.
@@ -241,7 +241,7 @@ func (a *App) answer(ctx context.Context, p Page, q *Request) (Answer, error) {
 
 // record keeps a change with who made it.
 func (a *App) record(tx *db.Tx, q *Request, operation string, c Changed) error {
-	return a.cfg.Changes.RecordPerson(tx, console.PersonChange{
+	return a.cfg.Changes.RecordPerson(tx, audit.PersonChange{
 		By: q.name(), UserID: q.Session.User, Operation: operation, Company: q.Company.ID, Entity: c.Entity, Before: c.Before, After: c.After,
 		RequestID: q.ID,
 	})

@@ -246,7 +246,7 @@ func (q *Request) ChangeOf(
 		if err != nil {
 			return err
 		}
-		return q.app.cfg.Changes.RecordPerson(tx, console.PersonChange{
+		return q.app.cfg.Changes.RecordPerson(tx, audit.PersonChange{
 			By: by, UserID: user, Operation: operation, Company: of, Entity: c.Entity, Before: c.Before, After: c.After, RequestID: q.ID,
 		})
 	}, opts...)

@@ -1,4 +1,4 @@
-package console
+package audit
 
 import (
 	"github.com/tradegrid/tradegrid/pkg/api/domain"

@@ -1,6 +1,6 @@
-// Package console lets operators of the platform in and records what they and the people of companies change. The operations themselves belong to the
+// Package audit lets operators of the platform in and records what they and the people of companies change. The operations themselves belong to the
 // other domains, which register them with the admin API.
-package console
+package audit
 
 import (
 	"context"

@@ -17,7 +17,7 @@ var files embed.FS
 
 // Changes is the record.
 type Changes interface {
-	Changes(ctx context.Context, by access.Caller, f console.Filter) (*list.Page[console.Change], error)
+	Changes(ctx context.Context, by access.Caller, f audit.Filter) (*list.Page[audit.Change], error)
 }
 
 // Room has the page.
@@ -51,7 +51,7 @@ type change struct {
 }
 
 func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
-	f := console.Filter{
+	f := audit.Filter{
 		Params: list.Params{PageSize: 50, Cursor: q.Form.Get("cursor")}, CompanyID: &q.Company.ID,
 		Operator: q.Form.Get("by"), EntityID: q.Form.Get("entity"),
 	}
