@@ -80,7 +80,7 @@ test-chaos: ## run the tests of the API with failing transactions: retries asked
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector
-	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/store/db/... ./pkg/events/kafka/... ./pkg/events/outbox/... ./pkg/store/numbering/... ./pkg/api/ratelimit/... $(DISPATCHER) ./services/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1
+	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/store/db/... ./pkg/events/kafka/... ./pkg/events/outbox/... ./pkg/store/numbering/... ./pkg/api/ratelimit/... $(DISPATCHER) ./services/dev/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1
 
 .PHONY: test-kill
 test-kill: ## kill and freeze relays at their weakest points, from inside
@@ -149,7 +149,7 @@ console-check: build ## walk the console with a browser: sign-in, each page in l
 
 .PHONY: console-vendor
 console-vendor: ## fetch the script that the console takes from its npm package again, and check its sum
-	cmd/tradegrid/web/assets/vendor.sh
+	services/console/web/assets/vendor.sh
 
 .PHONY: rules
 rules: build bin/tools/promtool ## check dashboards, alert rules, their tests and runbooks, also against a running Prometheus

@@ -10,11 +10,11 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/operations"
 )
 
 // audited makes one change of a company by a subcommand in a transaction of its own, and records it there.

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/services/operations"
 )
 
 type deadletterCmd struct {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/operations"
 )
 
 type deliveriesCmd struct {

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
+	"github.com/tradegrid/tradegrid/services/operations"
 )
 
 type pathCmd struct{ KafkaFlags }

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/services/delivery/reconcile"
+	"github.com/tradegrid/tradegrid/services/operations"
 )
 
 type reconcileCmd struct {

@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
@@ -27,6 +26,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/audit"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )

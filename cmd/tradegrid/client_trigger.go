@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/trigger"
+	"github.com/tradegrid/tradegrid/services/delivery/trigger"
 )
 
 // TriggerCmd makes an event happen.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/trigger"
+	"github.com/tradegrid/tradegrid/services/delivery/trigger"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 

@@ -9,12 +9,12 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 	"github.com/tradegrid/tradegrid/topics"
 )

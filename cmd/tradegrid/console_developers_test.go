@@ -19,11 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid"
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/quickstart"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/console/quickstart"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"

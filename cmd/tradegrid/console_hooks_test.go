@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )

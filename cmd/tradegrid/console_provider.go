@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"regexp"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
+	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/platform/accounts"
 )
 

@@ -14,13 +14,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -83,7 +83,7 @@ func TestTheConsoleReachesTheAdminAPI(t *testing.T) {
 	}
 	var source strings.Builder
 	for _, room := range []string{"directories", "records"} {
-		files, err := filepath.Glob("web/" + room + "/*.go")
+		files, err := filepath.Glob("../../services/console/" + room + "/*.go")
 		require.NoError(t, err)
 		for _, file := range files {
 			raw, err := os.ReadFile(file)

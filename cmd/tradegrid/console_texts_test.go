@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
 // shownTexts are the keys of the texts for fields and for values of enums that pages may show of the operations of both APIs, each with
@@ -59,7 +59,7 @@ func TestConsoleTextsNameAllFieldsAndValues(t *testing.T) {
 	t.Parallel()
 	keys := shownTexts()
 	require.Greater(t, len(keys), 500, "the walk has lost the operations")
-	files, err := filepath.Glob("web/texts/*.json")
+	files, err := filepath.Glob("../../services/console/web/texts/*.json")
 	require.NoError(t, err)
 	require.Greater(t, len(files), 1)
 	for _, file := range files {

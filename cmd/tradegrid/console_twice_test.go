@@ -12,7 +12,7 @@ import (
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 

@@ -22,7 +22,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -32,6 +31,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/job"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 	"github.com/tradegrid/tradegrid/services/platform/accounts"
 	"github.com/tradegrid/tradegrid/services/platform/audit"

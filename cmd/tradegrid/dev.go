@@ -18,7 +18,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
@@ -33,8 +32,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/notice"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/dev/receiver"
+	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
-	"github.com/tradegrid/tradegrid/services/receiver"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -48,7 +48,7 @@ type DevCmd struct {
 	Listen         string   `help:"Address of the API; port 0 picks a free one." default:"127.0.0.1:8080"`
 	AdminListen    string   `help:"Address of the admin API; port 0 picks a free one." default:"127.0.0.1:8081"`
 	ConsoleListen  string   `help:"Address of the console; port 0 picks a free one." default:"127.0.0.1:8084"`
-	ConsoleSource  string   `help:"Folder web of the source: the console reads templates and style from there for each page." type:"path" placeholder:"FOLDER"`
+	ConsoleSource  string   `help:"Folder services/console of the source: the console reads templates and style from there for each page." type:"path" placeholder:"FOLDER"`
 	ReceiverListen string   `help:"Address of the built-in webhook receiver; port 0 picks a free one." default:"127.0.0.1:8090"`
 	OpsListen      string   `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
 	Database       string   `help:"Embedded database: cockroach, postgres, or auto (what the state folder has, otherwise a cockroach on PATH, otherwise PostgreSQL)." enum:"auto,cockroach,postgres" default:"auto"`

@@ -9,12 +9,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/telemetry"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/dev/demodata"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )

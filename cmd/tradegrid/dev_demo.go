@@ -18,10 +18,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/dev/demodata"
 	"github.com/tradegrid/tradegrid/services/platform/accounts"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/dev/demodata"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
@@ -131,7 +131,7 @@ func TestEveryListOfTheDemoCompanyShowsSomething(t *testing.T) {
 	for _, path := range w.paths {
 		if most := w.most(path); most >= 0 {
 			lists++
-			require.Positive(t, most, "%s is empty: give its service a method Demo, or let cmd/tradegrid/demodata make some", path)
+			require.Positive(t, most, "%s is empty: give its service a method Demo, or let services/dev/demodata make some", path)
 		}
 	}
 	require.Greater(t, lists, 30, "lists that were walked")

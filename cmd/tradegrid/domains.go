@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid"
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/api/domain"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/events/event"
@@ -45,6 +44,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/accounts"
 	"github.com/tradegrid/tradegrid/services/platform/audit"
 	"github.com/tradegrid/tradegrid/services/platform/company"

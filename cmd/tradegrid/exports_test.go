@@ -16,11 +16,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/job"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/dev/demodata"
 )
 
 // The two formats say the same of every record of every list: rows are written field by field, lines as a whole.

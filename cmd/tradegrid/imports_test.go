@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/spreadsheet"
@@ -22,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/job"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/dev/demodata"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 

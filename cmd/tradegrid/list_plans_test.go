@@ -16,11 +16,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/dev/demodata"
 )
 
 // Sizes of the tables. A page may look at so many records; a whole company has many more.

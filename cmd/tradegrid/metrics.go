@@ -14,7 +14,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/api/loadshed"
@@ -31,6 +30,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/presence"
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/dispatch"
 	"github.com/tradegrid/tradegrid/services/delivery/egress"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
-	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/services/dev/receiver"
 )
 
 // ReceiverCmd runs webhook receivers for tests.

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/api/domain"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/dev/demodata"
 )
 
 // living takes the sample of one resource through its life.

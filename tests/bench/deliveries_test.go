@@ -26,7 +26,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/delivery/egress"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
-	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/services/dev/receiver"
 	"github.com/tradegrid/tradegrid/topics"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/dev/receiver"
 	"github.com/tradegrid/tradegrid/services/platform/company"
-	"github.com/tradegrid/tradegrid/services/receiver"
 	"github.com/tradegrid/tradegrid/topics"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/services/dev/receiver"
 	"github.com/tradegrid/tradegrid/tests/role"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/services/dev/receiver"
 )
 
 // Wherever the sender dies, an ordered subscription gets the changes of each record in order, although the receiver refuses some

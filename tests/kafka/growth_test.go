@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/services/dev/receiver"
 	"github.com/tradegrid/tradegrid/tests/role"
 	"github.com/tradegrid/tradegrid/topics"
 )

@@ -23,7 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
-	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/services/dev/receiver"
 	"github.com/tradegrid/tradegrid/tests/role"
 )
 

@@ -38,7 +38,7 @@ func TestEvery503IsMadeByUnavailable(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]int{
 		"pkg/kit/apierr/unavailable.go": 1,
-		"cmd/tradegrid/web/view.go":     3, // pages for people, with texts
+		"services/console/web/view.go":  3, // pages for people, with texts
 		"pkg/api/httpapi/errordocs.go":  3, // status and codes in the list of codes
 	}
 	found := map[string]int{}

@@ -1,0 +1,59 @@
+package bookings
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// commands are the operations that the calendar offers.
+var commands = map[string]string{"confirm": "confirmBooking", "cancel": "cancelBooking"}
+
+// one reads the booking that the address names.
+func (r *Room) one(ctx context.Context, q *web.Request) (scheduling.Booking, error) {
+	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	if err != nil {
+		return scheduling.Booking{}, web.NoPage()
+	}
+	return r.Bookings.Booking(ctx, q.Caller, id)
+}
+
+// versionOf is the version that a form was made from; without one, the change is not tied to a version.
+func versionOf(q *web.Request) int64 {
+	n, err := strconv.ParseInt(q.Form.Get("version"), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// command confirms or cancels a booking. The calendar shows why one is refused.
+func (r *Room) command(ctx context.Context, q *web.Request) (web.Answer, error) {
+	b, err := r.one(ctx, q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	s := stateOf(q)
+	do := q.Form.Get("do")
+	op, ok := commands[do]
+	if !ok {
+		return web.Go(s.href(q)), nil
+	}
+	_, err = q.Call(ctx, op, web.Input{Path: map[string]string{"id": b.ID.String()}, Version: versionOf(q)})
+	if err == nil {
+		return web.Go(s.href(q) + "&done=bookings." + do), nil
+	}
+	if !web.Refused(err) {
+		return web.Answer{}, err
+	}
+	p, errPage := r.fill(ctx, q, s)
+	if errPage != nil {
+		return web.Answer{}, errPage
+	}
+	p.Fault = web.Fault(err)
+	return web.Show("bookings/calendar", q.T("bookings.title"), p).Refuse(), nil
+}

@@ -1,0 +1,39 @@
+package deals
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// move moves a deal by the command of the API. The card of one that is refused shows why.
+func (r *Room) move(ctx context.Context, q *web.Request) (web.Answer, error) {
+	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	if err != nil {
+		return web.Answer{}, web.NoPage()
+	}
+	d, err := r.Deals.Get(ctx, q.Caller, id)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	no := refused{deal: id, stage: q.Form.Get("stage"), reason: q.Form.Get("lostReason")}
+	body := map[string]any{"stageId": no.stage}
+	if no.reason != "" {
+		body["lostReasonId"] = no.reason
+	}
+	_, no.err = q.Call(ctx, "moveDeal", web.Input{Path: map[string]string{"id": id.String()}, Body: body, Version: q.FormVersion()})
+	if no.err == nil {
+		return web.Go(web.With(q.Path("/deals"), "type", d.TypeID.String(), "moved", id.String())), nil
+	}
+	if known, ok := apierr.As(no.err); !ok || known.Status >= 500 {
+		return web.Answer{}, no.err
+	}
+	p, err := r.fill(ctx, q, d.TypeID.String(), &no)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return web.Show("deals/board", q.T("deals.title"), p).Refuse(), nil
+}

@@ -1,0 +1,47 @@
+// Package deals holds the board of deals: a column for each stage of a type, a card for each deal.
+package deals
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/business/deals"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+//go:embed *.html
+var files embed.FS
+
+// scope is that of the operations of the API on deals, component what the company must have.
+const (
+	scope     = "deals"
+	component = "deals"
+)
+
+// Service knows deals and their types.
+type Service interface {
+	Types(ctx context.Context, by access.Caller, d deals.Directory) ([]deals.Type, error)
+	LostReasons(ctx context.Context, by access.Caller, d deals.Directory) ([]deals.LostReason, error)
+	List(ctx context.Context, by access.Caller, f deals.Filter) (*list.Page[deals.ListItem], error)
+	Get(ctx context.Context, by access.Caller, id uuid.UUID) (deals.Deal, error)
+	StageSums(ctx context.Context, by access.Caller, stages []uuid.UUID) ([]deals.StageSum, error)
+}
+
+// Room has the pages.
+type Room struct{ Deals Service }
+
+// Name implements [web.Room].
+func (*Room) Name() string { return "deals" }
+
+// Templates implements [web.Room].
+func (*Room) Templates() fs.FS { return files }
+
+// Pages implements [web.Room].
+func (r *Room) Pages() []web.Page {
+	return web.Within(component, web.Get(web.Deals, scope, "/deals", r.board), web.Post(web.Deals, scope, "/deals/{id}/move", r.move))
+}

@@ -1,0 +1,165 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/platform/requests"
+)
+
+type listPage struct {
+	Header  web.Header
+	Request *web.Note // the request whose events these are
+	Facts   []web.Fact
+	Filter  web.Filter
+	Table   web.Table
+}
+
+// filters are the names of what narrows the list, as they stand in the address.
+var filters = []string{"event", "entity", "request", "token", "from", "to"}
+
+func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+	p := listPage{Header: web.Header{Title: q.T("area.events"), Facts: q.T("events.intro")}}
+	query := webhooks.LatestQuery{Limit: 50, From: q.FormTime("from"), To: q.FormTime("to")}
+	fields, err := r.fields(ctx, q, &query)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	fault := func(name, text string) {
+		i := slices.IndexFunc(fields, func(f web.Field) bool { return f.Name == name })
+		fields[i].Fault = text
+	}
+	ok := true
+	for name, to := range map[string]*uuid.UUID{"entity": &query.EntityID, "before": &query.Before} {
+		id, err := q.FormID(name)
+		switch {
+		case err != nil && name == "entity":
+			fault(name, q.T("events.entity.fault"))
+			ok = false
+		case err != nil:
+			return web.Answer{}, err
+		case id != nil:
+			*to = *id
+		}
+	}
+	if request := strings.TrimSpace(q.Form.Get("request")); request != "" {
+		if err := r.ofRequest(ctx, q, request, &p, &query); errors.Is(err, web.NoPage()) {
+			fault("request", q.T("events.request.fault"))
+			ok = false
+		} else if err != nil {
+			return web.Answer{}, err
+		}
+	}
+	var found []webhooks.Logged
+	var next uuid.UUID
+	if ok {
+		found, next, err = r.Events.Latest(ctx, q.Caller, query)
+		if text := web.FaultWithin(err, "events"); text != "" {
+			fault("event", text)
+		} else if err != nil {
+			return web.Answer{}, err
+		}
+	}
+	p.Filter = web.Filter{Action: q.Path("/events"), Button: q.T("filter.apply"), Fields: fields}
+	if slices.ContainsFunc(filters, func(name string) bool { return q.Form.Get(name) != "" }) {
+		p.Filter.Clear = q.Path("/events")
+	}
+	p.Table = tableOf(q, found)
+	if next != uuid.Nil {
+		pairs := []string{"before", next.String()}
+		for _, name := range filters {
+			pairs = append(pairs, name, q.Form.Get(name))
+		}
+		p.Table.Next = web.With(q.Path("/events"), pairs...)
+	}
+	return web.Show("events/list", q.T("area.events"), p), nil
+}
+
+// fields are those of the filter. Tokens are offered to whoever may see them.
+func (r *Room) fields(ctx context.Context, q *web.Request, query *webhooks.LatestQuery) ([]web.Field, error) {
+	name := strings.TrimSpace(q.Form.Get("event"))
+	if name != "" {
+		query.Events = []string{name}
+	}
+	fields := []web.Field{
+		{Name: "event", Label: q.T("events.name"), Value: name, Help: q.T("events.name.help")},
+		{Name: "entity", Label: q.T("events.entity"), Value: q.Form.Get("entity")},
+		{Name: "request", Label: q.T("events.request.filter"), Value: q.Form.Get("request")},
+		q.TimeField("from", q.T("filter.from"), query.From),
+		q.TimeField("to", q.T("filter.to"), query.To),
+	}
+	if token, err := q.FormID("token"); err != nil {
+		return nil, err
+	} else if token != nil {
+		query.Actor = token.String()
+	}
+	if !q.Sees(web.Tokens) {
+		return fields, nil
+	}
+	tokens, err := r.Tokens.Tokens(ctx, q.Caller, true)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	var ids []string
+	for _, t := range tokens {
+		ids, names[t.ID.String()] = append(ids, t.ID.String()), t.Name
+	}
+	return append(fields, q.Any("token", q.T("events.token"), query.Actor, ids, func(id string) string { return names[id] })), nil
+}
+
+// ofRequest narrows the list to the events that a request caused, and says what the request was. text is its id in the log, or the
+// X-Request-Id of its answer.
+func (r *Room) ofRequest(ctx context.Context, q *web.Request, text string, p *listPage, query *webhooks.LatestQuery) error {
+	id, err := uuid.Parse(text)
+	if err == nil {
+		if _, err := r.Requests.Get(ctx, q.Caller, id); web.Refused(err) {
+			id = uuid.Nil
+		} else if err != nil {
+			return err
+		}
+	}
+	if id == uuid.Nil {
+		found, err := r.Requests.List(ctx, q.Caller, requests.Query{RequestID: text, PageLimit: list.PageLimit{Limit: 1}})
+		if web.Refused(err) || err == nil && len(found.Items) == 0 {
+			return web.NoPage()
+		}
+		if err != nil {
+			return err
+		}
+		id = found.Items[0].ID
+	}
+	d, err := r.Requests.Get(ctx, q.Caller, id)
+	if err != nil {
+		return err
+	}
+	query.IDs = append([]uuid.UUID{}, d.EventIDs...)
+	p.Request, p.Facts = requestFacts(q, d)
+	return nil
+}
+
+func requestFacts(q *web.Request, d requests.RequestDetail) (*web.Note, []web.Fact) {
+	kind := web.Good
+	if d.Status >= 400 {
+		kind = web.Bad
+	}
+	note := &web.Note{Kind: kind, Title: d.Method + " " + pathOf(d.Request) + " · " + strconv.Itoa(int(d.Status)), Text: q.T("events.request", len(d.EventIDs))}
+	facts := []web.Fact{
+		{Label: q.T("audit.when"), Cell: web.When(q.At(d.CreatedAt.Std()))},
+		{Label: q.T("events.token"), Cell: web.LinkTo(d.TokenName, web.With(q.Path("/events"), "token", d.TokenID.String())).With(d.Address)},
+		{Label: q.T("webhooks.took"), Cell: web.Text(q.T("unit.ms", d.DurationMs))},
+		{Label: q.T("events.request.id"), Cell: web.Code(d.RequestID, "")},
+	}
+	if d.Code != nil {
+		facts = append(facts, web.Fact{Label: q.T("events.code"), Cell: web.Code(*d.Code, "")})
+	}
+	return note, facts
+}

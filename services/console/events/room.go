@@ -1,0 +1,125 @@
+// Package events holds the pages on events: which there are, and the way of each from the request to the receivers.
+package events
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/services/platform/requests"
+)
+
+//go:embed *.html
+var files embed.FS
+
+// scope is that of the operations of the API on the event log.
+const scope = "events"
+
+// Service knows the event log and what became of events.
+type Service interface {
+	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) (found []webhooks.Logged, next uuid.UUID, err error)
+	EventWithWay(ctx context.Context, by access.Caller, id uuid.UUID) ([]byte, error)
+	EventDeliveries(ctx context.Context, by access.Caller, event uuid.UUID) (*list.Page[webhooks.Explanation], error)
+	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
+	Delivery(ctx context.Context, by access.Caller, id uuid.UUID) (webhooks.DeliveryDetail, error)
+	MarkEvent(ctx context.Context, company tenant.ID, event uuid.UUID) (string, error)
+}
+
+// Requests is the log of the requests of tokens.
+type Requests interface {
+	List(ctx context.Context, by access.Caller, q requests.Query) (requests.Page, error)
+	Get(ctx context.Context, by access.Caller, id uuid.UUID) (requests.RequestDetail, error)
+}
+
+// Tokens are those of the company.
+type Tokens interface {
+	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
+}
+
+// Room has the pages.
+type Room struct {
+	Events   Service
+	Requests Requests
+	Tokens   Tokens
+	TraceURL string // address of a trace, with {traceId}; "" = traces are not linked
+}
+
+// Name implements [web.Room].
+func (*Room) Name() string { return "events" }
+
+// Templates implements [web.Room].
+func (*Room) Templates() fs.FS { return files }
+
+// Pages implements [web.Room].
+func (r *Room) Pages() []web.Page {
+	return []web.Page{
+		web.Get(web.Events, scope, "/events", r.list),
+		web.Get(web.Events, scope, "/events/{id}", r.show),
+		web.Live(web.Events, scope, "/live/events/{id}", r.watch),
+	}
+}
+
+func pathOf(r requests.Request) string {
+	if r.Path != nil {
+		return *r.Path
+	}
+	return r.Route
+}
+
+func tableOf(q *web.Request, found []webhooks.Logged) web.Table {
+	t := web.Table{
+		Label:   q.T("area.events"),
+		Columns: []web.Column{{Text: q.T("events.name")}, {Text: q.T("events.record")}, {Text: q.T("events.version"), Num: true}, {Text: q.T("audit.when")}, {Text: q.T("events.id")}},
+		Empty:   web.Empty{Title: q.T("events.none"), Text: q.T("events.none.text")},
+	}
+	for _, e := range found {
+		t.Rows = append(t.Rows, []web.Cell{
+			web.LinkTo(e.Event, q.Path("/events/"+e.ID.String())), web.LinkTo(labelOf(e), web.With(q.Path("/events"), "entity", e.EntityID.String())),
+			web.Number(strconv.FormatInt(e.Version, 10)), web.When(q.At(e.OccurredAt)), web.Code(e.ID.String(), ""),
+		})
+	}
+	return t
+}
+
+// labelOf is what people call the record of an event, as far as its body says: its number or name.
+func labelOf(e webhooks.Logged) string {
+	var body struct {
+		Data struct {
+			Number *int64  `json:"number"`
+			Name   *string `json:"name"`
+			Title  *string `json:"title"`
+		} `json:"data"`
+	}
+	kind := strings.ReplaceAll(e.EntityType, "_", " ")
+	if json.Unmarshal(e.Body, &body) != nil {
+		return kind
+	}
+	switch d := body.Data; {
+	case d.Number != nil:
+		return kind + " № " + strconv.FormatInt(*d.Number, 10)
+	case d.Name != nil && *d.Name != "":
+		return kind + " " + *d.Name
+	case d.Title != nil && *d.Title != "":
+		return kind + " " + *d.Title
+	}
+	return kind
+}
+
+// RequestPage is where a request is shown: its own page, or its events for those who do not see the log.
+func RequestPage(q *web.Request, id string) string {
+	if q.Sees(web.Requests) {
+		return "/requests/" + id
+	}
+	return "/events?request=" + id
+}

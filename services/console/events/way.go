@@ -1,0 +1,276 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	webhookpages "github.com/tradegrid/tradegrid/services/console/webhooks"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/platform/requests"
+)
+
+type eventPage struct {
+	Header web.Header
+	Note   web.Note
+	Way    []web.Step
+	First  string // when the first receiver had it
+	Sent   string
+	API    web.Shown
+	Live   string
+}
+
+// about is what the page of an event is made of.
+type about struct {
+	event    webhooks.EventEnvelope
+	fates    []webhooks.Explanation
+	names    map[uuid.UUID]string
+	request  *requests.Request
+	base     time.Time // where the way begins
+	arrived  *time.Time
+	arrivals int
+}
+
+func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	id, err := q.PathID("id")
+	if err != nil {
+		return web.Answer{}, err
+	}
+	live := web.Renews(ctx, q.Path("/live/events/"+id.String()), r.watched(q, id))
+	a, err := r.about(ctx, q, id)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	in := web.Input{Path: map[string]string{"eventId": id.String()}, Query: url.Values{"include": {"way"}}}
+	reply, err := q.Call(ctx, "getEvent", in)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	p := eventPage{
+		Header: web.Header{
+			Title: a.event.Event, Facts: q.At(a.event.OccurredAt.Std()).Exact() + " · " + id.String(),
+			Crumbs: []web.Link{{Text: q.T("area.events"), Href: q.Path("/events")}},
+			Links:  []web.Link{{Text: q.T("events.of_record"), Href: web.With(q.Path("/events"), "entity", entityOf(a.event))}},
+		},
+		Note: a.note(q), Way: a.steps(q), API: q.Show("getEvent", in, reply), Live: live,
+	}
+	if trace := r.traceOf(a.event.Way); trace != "" {
+		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("events.trace"), Href: trace})
+	}
+	if a.arrived != nil {
+		p.First = q.T("events.first", span(a.arrived.Sub(a.base)))
+	}
+	a.event.Way = nil
+	raw, err := json.Marshal(a.event)
+	if err != nil {
+		return web.Answer{}, fmt.Errorf("show event: %w", err)
+	}
+	p.Sent = web.Pretty(raw)
+	return web.Show("events/event", a.event.Event, p), nil
+}
+
+// watch is what the page of an event shows.
+func (r *Room) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
+	id, err := q.PathID("id")
+	if err != nil {
+		return web.Watched{}, err
+	}
+	if _, err := r.Events.EventWithWay(ctx, q.Caller, id); err != nil {
+		return web.Watched{}, err
+	}
+	return r.watched(q, id), nil
+}
+
+func (r *Room) watched(q *web.Request, id uuid.UUID) web.Watched {
+	company := q.Caller.Company
+	return web.Watched{Key: "event " + company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) { return r.Events.MarkEvent(ctx, company, id) }}
+}
+
+// traceOf is the address of the trace of the request; "" if none was taken, or traces are not linked.
+func (r *Room) traceOf(way *webhooks.EventWay) string {
+	if way.TraceID == nil || r.TraceURL == "" {
+		return ""
+	}
+	return strings.ReplaceAll(r.TraceURL, "{traceId}", url.PathEscape(*way.TraceID))
+}
+
+// about reads an event, its way, what became of it for each subscription, and the request behind it.
+func (r *Room) about(ctx context.Context, q *web.Request, id uuid.UUID) (a about, err error) {
+	raw, err := r.Events.EventWithWay(ctx, q.Caller, id)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(raw, &a.event); err != nil {
+		return a, fmt.Errorf("read event: %w", err)
+	}
+	fates, err := r.Events.EventDeliveries(ctx, q.Caller, id)
+	if err != nil {
+		return a, err
+	}
+	subs, err := r.Events.Subscriptions(ctx, q.Caller, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}})
+	if err != nil {
+		return a, err
+	}
+	a.fates, a.names = fates.Items, map[uuid.UUID]string{}
+	for _, s := range subs.Items {
+		a.names[s.ID] = webhookpages.Name(s)
+	}
+	way := a.event.Way
+	a.base = way.CommittedAt.Std()
+	if way.RequestedAt != nil {
+		a.base = way.RequestedAt.Std()
+	}
+	for _, d := range way.Deliveries {
+		if at := d.CompletedAt; d.Status == "success" && at != nil {
+			if a.arrivals++; a.arrived == nil || at.Std().Before(*a.arrived) {
+				first := at.Std()
+				a.arrived = &first
+			}
+		}
+	}
+	if way.RequestID != nil {
+		found, err := r.Requests.List(ctx, q.Caller, requests.Query{RequestID: *way.RequestID, PageLimit: list.PageLimit{Limit: 1}})
+		if err != nil {
+			return a, err
+		}
+		if len(found.Items) == 1 {
+			a.request = &found.Items[0]
+		}
+	}
+	return a, nil
+}
+
+func entityOf(e webhooks.EventEnvelope) string {
+	var data struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(e.Data, &data) != nil {
+		return ""
+	}
+	return data.ID
+}
+
+var outcomes = map[string]string{
+	"delivered": web.Good, "pending": web.Warn, "failed": web.Bad, "filtered": web.Off, "not_subscribed": web.Off, "skipped": web.Off,
+}
+
+// note says in a sentence how far the event is.
+func (a about) note(q *web.Request) web.Note {
+	count := map[string]int{}
+	for _, f := range a.fates {
+		count[f.Outcome]++
+	}
+	meant := count["delivered"] + count["pending"] + count["failed"]
+	switch {
+	case len(a.fates) == 0:
+		return web.Note{Kind: web.Info, Text: q.T("events.note.no_subscriptions")}
+	case meant == 0:
+		return web.Note{Kind: web.Info, Text: q.T("events.note.nobody", len(a.fates))}
+	case count["failed"] > 0:
+		return web.Note{Kind: web.Bad, Text: q.T("events.note.failed", count["failed"], meant)}
+	case count["pending"] > 0:
+		return web.Note{Kind: web.Warn, Text: q.T("events.note.pending", count["pending"], meant)}
+	}
+	return web.Note{Kind: web.Good, Text: q.T("events.note.delivered", meant)}
+}
+
+// steps is the way, from the request to what happens next.
+func (a about) steps(q *web.Request) []web.Step {
+	way := a.event.Way
+	steps := []web.Step{a.origin(q), {Time: a.since(way.CommittedAt.Std()), Title: q.T("way.committed"), Text: q.T("way.committed.text")}}
+	if way.PublishedAt != nil {
+		steps = append(steps, web.Step{Time: a.since(way.PublishedAt.Std()), Title: q.T("way.published"), Text: q.T("way.published.text")})
+	} else {
+		steps = append(steps, web.Step{Time: q.T("way.next"), Kind: web.Warn, Title: q.T("way.unpublished"), Text: q.T("way.unpublished.text")})
+	}
+	looked := web.Step{Title: q.T("way.subscriptions", len(a.fates)), Kind: web.Off}
+	if len(way.Deliveries) > 0 {
+		looked.Time = a.since(way.Deliveries[0].RoutedAt.Std())
+	}
+	for _, f := range a.fates {
+		looked.Branches = append(looked.Branches, web.Branch{
+			Chip: web.Chip{Kind: outcomes[f.Outcome], Text: q.T("outcome." + f.Outcome)},
+			Name: web.Link{Text: a.names[f.SubscriptionID], Href: q.Path("/webhooks/" + f.SubscriptionID.String())}, Why: f.Message,
+		})
+	}
+	steps = append(steps, looked)
+	for _, d := range way.Deliveries {
+		steps = append(steps, a.attempts(q, d)...)
+	}
+	return steps
+}
+
+// origin is the step that caused the event.
+func (a about) origin(q *web.Request) web.Step {
+	switch {
+	case a.request != nil:
+		r := a.request
+		kind := web.Good
+		if r.Status >= 400 {
+			kind = web.Bad
+		}
+		return web.Step{
+			Time: "0 ms", Title: r.Method + " " + pathOf(*r), Chip: &web.Chip{Kind: kind, Text: strconv.Itoa(int(r.Status))},
+			Text:  q.T("way.request", r.TokenName, r.Address, r.DurationMs),
+			Links: []web.Link{{Text: r.RequestID, Href: q.Path(RequestPage(q, r.ID.String()))}},
+		}
+	case a.event.Way.RequestID != nil:
+		return web.Step{Time: "0 ms", Title: q.T("way.request.unknown"), Text: q.T("way.request.unknown.text", *a.event.Way.RequestID)}
+	}
+	return web.Step{Time: "0 ms", Title: q.T("way.platform"), Text: q.T("way.platform.text")}
+}
+
+// attempts are the steps of one delivery, and what happens next to it.
+func (a about) attempts(q *web.Request, d webhooks.WayDelivery) []web.Step {
+	var steps []web.Step
+	link := []web.Link{{Text: d.ID.String(), Href: q.Path("/webhooks/deliveries/" + d.ID.String())}}
+	for _, t := range d.Attempts {
+		kind, answer := web.Bad, ""
+		switch {
+		case t.HTTPCode != nil:
+			answer = strconv.Itoa(*t.HTTPCode)
+			if *t.HTTPCode < 300 {
+				kind = web.Good
+			}
+		case t.ErrorMessage != nil:
+			answer = *t.ErrorMessage
+		}
+		steps = append(steps, web.Step{
+			Time: a.since(t.StartedAt.Std()), Kind: kind, Title: q.T("way.attempt", t.Attempt, a.names[d.SubscriptionID]), Chip: &web.Chip{Kind: kind, Text: answer},
+			Text: q.T("way.took", t.DurationMs), Links: link,
+		})
+	}
+	if d.CompletedAt == nil {
+		next := web.Step{Time: q.T("way.next"), Kind: web.Warn, Title: q.T("way.attempt", d.Attempt+1, a.names[d.SubscriptionID]), Links: link}
+		if d.WaitingFor != nil {
+			next.Text = q.T("waiting." + string(*d.WaitingFor))
+		}
+		if d.NextAttemptAt != nil && d.NextAttemptAt.Std().After(q.Now) {
+			next.Text += " " + q.T("sentence.next_at", q.At(d.NextAttemptAt.Std()).Short())
+		}
+		steps = append(steps, next)
+	}
+	return steps
+}
+
+// since is the time of a step on the way.
+func (a about) since(at time.Time) string { return "+" + span(at.Sub(a.base)) }
+
+// span is a duration as people read it: milliseconds below a second, seconds below a minute.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return strconv.FormatInt(max(d.Milliseconds(), 0), 10) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	}
+	return d.Round(time.Second).String()
+}

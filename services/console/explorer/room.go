@@ -1,0 +1,147 @@
+// Package explorer holds the pages that send requests to the API as a client does: with a token of the company, so that its scopes, its
+// allowed addresses, rate limits and the request log apply. The sign-in of the person is never used for it.
+package explorer
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/secret"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/platform/company"
+)
+
+//go:embed *.html
+var files embed.FS
+
+// scope is that of the operations on tokens.
+const scope = "company"
+
+// Tokens are those of the company, of which the explorer may make one.
+type Tokens interface {
+	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
+	IssueToken(ctx context.Context, tx *db.Tx, by access.Caller, in company.NewToken) (company.Issued, error)
+	RevokeToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (company.Token, error)
+	ForgetTokens(id tenant.ID)
+}
+
+// Room has the pages.
+type Room struct {
+	Tokens Tokens
+	Scopes []string     // all that there are
+	Keys   *secret.Keys // seal the token that a browser keeps
+}
+
+// Name implements [web.Room].
+func (*Room) Name() string { return "explorer" }
+
+// Templates implements [web.Room].
+func (*Room) Templates() fs.FS { return files }
+
+// Pages implements [web.Room].
+func (r *Room) Pages() []web.Page {
+	return []web.Page{
+		web.Get(web.Explorer, scope, "/explorer", r.open),
+		web.Post(web.Explorer, scope, "/explorer/send", r.send).ForAll(),
+		web.Post(web.Explorer, scope, "/explorer/token/use", r.use).ForAll(),
+		web.Post(web.Explorer, scope, "/explorer/token/make", r.makeToken),
+		web.Post(web.Explorer, scope, "/explorer/token/forget", r.forget).ForAll(),
+	}
+}
+
+func (r *Room) open(_ context.Context, q *web.Request) (web.Answer, error) {
+	if id := q.Form.Get("operation"); id != "" {
+		op, ok := find(q, id)
+		if !ok {
+			return web.Answer{}, web.NoPage()
+		}
+		return r.page(q, op, typedIn(q, op), nil)
+	}
+	return r.list(q, faults{}), nil
+}
+
+// find finds an operation that a person names.
+func find(q *web.Request, id string) (httpapi.Operation, bool) {
+	if !slices.ContainsFunc(q.Operations(), func(o httpapi.Op) bool { return o.ID == id && offered(o) }) {
+		return httpapi.Operation{}, false
+	}
+	return q.Operation(id), true
+}
+
+type listPage struct {
+	Header web.Header
+	Token  tokenPart
+	Filter web.Filter
+	Tags   []tag
+	None   bool
+}
+
+// tag is a part of the API with its operations.
+type tag struct {
+	Name  string
+	Open  bool
+	Table web.Table
+}
+
+func (r *Room) list(q *web.Request, f faults) web.Answer {
+	text := strings.TrimSpace(q.Form.Get("find"))
+	p := listPage{
+		Header: web.Header{Title: q.T("area.explorer"), Facts: q.T("explorer.intro")}, Token: r.tokenPart(q, "", f),
+		Filter: web.Filter{Action: q.Path("/explorer"), Button: q.T("filter.search"), Fields: []web.Field{{Name: "find", Label: q.T("explorer.find"), Value: text, Autocomplete: "off"}}},
+	}
+	if text != "" {
+		p.Filter.Clear = q.Path("/explorer")
+	}
+	for _, o := range q.Operations() {
+		if !offered(o) || !matches(o, text) {
+			continue
+		}
+		i := slices.IndexFunc(p.Tags, func(t tag) bool { return t.Name == o.Tag })
+		if i < 0 {
+			i = len(p.Tags)
+			p.Tags = append(p.Tags, tag{Name: o.Tag, Open: text != "", Table: web.Table{
+				Label: o.Tag, Columns: []web.Column{{Text: q.T("explorer.operation")}, {Text: q.T("explorer.summary")}, {Text: q.T("tokens.scopes")}},
+			}})
+		}
+		p.Tags[i].Table.Rows = append(p.Tags[i].Table.Rows, []web.Cell{
+			web.Code(o.Method+" "+o.Path, web.With(q.Path("/explorer"), "operation", o.ID)), web.Text(o.Summary), web.Code(needed(o), ""),
+		})
+	}
+	p.None = len(p.Tags) == 0
+	slices.SortStableFunc(p.Tags, func(x, y tag) int { return strings.Compare(x.Name, y.Name) })
+	return web.Show("explorer/list", q.T("area.explorer"), p)
+}
+
+// offered reports whether the explorer can send a request. Files do not pass through it.
+func offered(o httpapi.Op) bool { return o.Uploads == nil && o.Files == nil }
+
+func matches(o httpapi.Op, text string) bool {
+	all := strings.ToLower(o.Method + " " + o.Path + " " + o.ID + " " + o.Summary + " " + o.Tag)
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		if !strings.Contains(all, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// needed is the scope that an operation needs; "" = any token may call it.
+func needed(o httpapi.Op) string {
+	switch {
+	case o.Scope == "":
+		return ""
+	case o.Method == http.MethodGet:
+		return o.Scope + ":read"
+	}
+	return o.Scope + ":write"
+}

@@ -1,0 +1,185 @@
+// Package find leads from what somebody types or pastes to its page: a number, a SKU, a barcode, a phone number, an address, a
+// name, or any id. It asks the lists of the API with their own filters, so nobody finds what the API would not show.
+package find
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+//go:embed *.html
+var files embed.FS
+
+// Room has the pages.
+type Room struct{}
+
+// Name implements [web.Room].
+func (*Room) Name() string { return "find" }
+
+// Templates implements [web.Room].
+func (*Room) Templates() fs.FS { return files }
+
+// Pages implements [web.Room].
+func (r *Room) Pages() []web.Page {
+	return []web.Page{
+		web.Get(web.Home, "", "/find", r.find),
+		web.Get(web.Home, "", "/go/{id}", r.goTo),
+		web.Get(web.Account, "", "/go/{id}", r.goHome).For(web.SignedIn),
+	}
+}
+
+type findPage struct {
+	Header web.Header
+	Note   *web.Note
+	Table  web.Table
+	More   []web.Link
+	Empty  *web.Empty
+}
+
+// find leads to what was typed into the find field.
+func (r *Room) find(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return r.lead(ctx, q, q.Form.Get("q"))
+}
+
+// goTo leads to the page of any id, or of what a link names.
+func (r *Room) goTo(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return r.lead(ctx, q, q.HTTP.PathValue("id"))
+}
+
+// goHome is /go/{id} without a company: that of the person.
+func (r *Room) goHome(_ context.Context, q *web.Request) (web.Answer, error) {
+	if q.Person.Operator() {
+		return web.Answer{}, web.NoPage() // an id does not tell its company
+	}
+	return web.Go(q.Path("/go/" + web.Segment(q.HTTP.PathValue("id")))), nil
+}
+
+func (r *Room) lead(ctx context.Context, q *web.Request, text string) (web.Answer, error) {
+	text = strings.Join(strings.Fields(text), " ")
+	if text == "" {
+		return web.Go(q.Path("/")), nil
+	}
+	if utf8.RuneCountInString(text) > maxText || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' }) {
+		return r.none(q, text), nil
+	}
+	all, err := r.search(ctx, q, text)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	hits := hitsOf(all)
+	if to := certain(hits); to != "" {
+		return web.Go(q.Path(to)), nil
+	}
+	if len(hits) > 0 {
+		return r.several(q, text, all, hits), nil
+	}
+	if id, err := uuid.Parse(text); err == nil {
+		to, err := entityOf(ctx, q, id.String())
+		if err != nil {
+			return web.Answer{}, err
+		}
+		if to != "" {
+			return web.Go(q.Path(to)), nil
+		}
+	}
+	return r.none(q, text), nil
+}
+
+// search asks for what is exactly what was typed, and if there is nothing, for names like it.
+func (r *Room) search(ctx context.Context, q *web.Request, text string) ([]found, error) {
+	all, err := askAll(ctx, q, exact(q, text))
+	if err != nil || slices.ContainsFunc(all, func(f found) bool { return len(f.hits) > 0 }) {
+		return all, err
+	}
+	if _, err := uuid.Parse(text); err == nil {
+		return nil, nil // no name
+	}
+	return askAll(ctx, q, similar(q, text))
+}
+
+// askAll asks several questions at once. The answers are in their order.
+func askAll(ctx context.Context, q *web.Request, questions []question) ([]found, error) {
+	all := make([]found, len(questions))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, ask := range questions {
+		group.Go(func() (err error) {
+			all[i], err = ask(ctx, q)
+			return err
+		})
+	}
+	return all, group.Wait()
+}
+
+// hitsOf are the records that were found, each once, the certain ones first.
+func hitsOf(all []found) (hits []hit) {
+	for _, f := range all {
+		for _, h := range f.hits {
+			i := slices.IndexFunc(hits, func(other hit) bool { return other.href == h.href })
+			switch {
+			case i < 0:
+				hits = append(hits, h)
+			case h.sure && !hits[i].sure:
+				hits[i] = h
+			}
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		switch {
+		case a.sure == b.sure:
+			return 0
+		case a.sure:
+			return -1
+		}
+		return 1
+	})
+	return hits
+}
+
+// certain is the address of the only record that is what was typed; "" = there is none, or there are several.
+func certain(hits []hit) string {
+	if len(hits) == 0 || !hits[0].sure || len(hits) > 1 && hits[1].sure {
+		return ""
+	}
+	return hits[0].href
+}
+
+// several lists what was found.
+func (r *Room) several(q *web.Request, text string, all []found, hits []hit) web.Answer {
+	p := findPage{Header: web.Header{Title: q.T("find.title")}, Note: &web.Note{Kind: web.Info, Text: q.T("find.several", len(hits), text)}}
+	p.Table = web.Table{Label: q.T("find.title"), Columns: []web.Column{{Text: q.T("find.kind")}, {Text: q.T("find.record")}, {Text: q.T("find.what")}}}
+	for _, h := range hits {
+		title := h.title
+		if title == "" {
+			title = q.T("find.kind." + h.kind)
+		}
+		p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Text(q.T("find.kind." + h.kind)), web.LinkTo(title, q.Path(h.href)).With(h.also), web.Text(q.T("find.what." + h.what))})
+	}
+	for _, f := range all {
+		if f.more != "" {
+			p.More = append(p.More, web.Link{Text: q.T("find.more", q.T("find.kind."+f.kind)), Href: q.Path(f.more)})
+		}
+	}
+	return web.Show("find/find", q.T("find.title"), p)
+}
+
+// none says that nothing was found, and what can be.
+func (r *Room) none(q *web.Request, text string) web.Answer {
+	if runes := []rune(text); len(runes) > 60 {
+		text = string(runes[:60]) + "…"
+	}
+	empty := web.Empty{Title: q.T("find.none", text), Text: q.T("find.none.text")}
+	if q.Sees(web.Events) {
+		empty.Action = &web.Link{Text: q.T("area.events"), Href: q.Path("/events")}
+	}
+	return web.Show("find/find", q.T("find.title"), findPage{Header: web.Header{Title: q.T("find.title")}, Empty: &empty}).Status(404)
+}

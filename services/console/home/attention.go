@@ -1,0 +1,112 @@
+package home
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/sales"
+	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	webhookpages "github.com/tradegrid/tradegrid/services/console/webhooks"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+)
+
+const (
+	expireSoon  = 30 * 24 * time.Hour // before its end, a token needs attention
+	openTooLong = 24 * time.Hour      // after that, a shift was probably forgotten
+)
+
+// stock counts what has to be ordered again.
+func (r *Room) stock(ctx context.Context, q *web.Request) (part, error) {
+	if !q.Sees(web.Warehouse) || !q.Offers("listStocks") {
+		return part{}, nil
+	}
+	found, err := r.Stock.Stocks(ctx, q.Caller, warehouse.StockFilter{Params: list.Params{PageSize: 1}, GroupBy: "product", Level: []string{"reorder"}})
+	if err != nil {
+		return part{}, err
+	}
+	n := record.OrZero(found.Total)
+	f := web.Figure{Label: q.T("home.reorder"), Value: web.Decimal(strconv.FormatInt(n, 10)), Href: web.With(q.Path("/stock"), "level", "reorder"), Kind: web.Good, Detail: q.T("home.reorder.none")}
+	if n > 0 {
+		f.Kind, f.Detail = web.Warn, q.T("home.reorder.some")
+	}
+	return part{figures: []web.Figure{f}}, nil
+}
+
+// shifts counts the open ones, and lists those that somebody has probably forgotten.
+func (r *Room) shifts(ctx context.Context, q *web.Request) (out part, err error) {
+	if !q.Sees(web.Sales) || !q.Offers("listShifts") {
+		return part{}, nil
+	}
+	found, err := r.Shifts.Shifts(ctx, q.Caller, sales.ShiftFilter{Params: list.Params{PageSize: 20, Order: "asc"}, Sort: "createdAt", Status: []string{"open"}})
+	if err != nil {
+		return part{}, err
+	}
+	n := record.OrZero(found.Total)
+	f := web.Figure{Label: q.T("home.shifts"), Value: web.Decimal(strconv.FormatInt(n, 10)), Href: web.With(q.Path("/shifts"), "status", "open")}
+	if n == 0 {
+		f.Detail = q.T("home.shifts.none")
+	}
+	out.figures = []web.Figure{f}
+	for _, s := range found.Items {
+		if q.Now.Sub(s.OpenedAt.Std()) > openTooLong {
+			out.trouble = append(out.trouble, []web.Cell{
+				web.LinkTo(q.T("shifts.number", s.Number), q.Path("/shifts/"+s.ID.String())), web.State(web.Warn, q.T("home.shift.since", q.At(s.OpenedAt.Std()).Short())), web.Text(q.T("home.shift.next")),
+			})
+		}
+	}
+	return out, nil
+}
+
+// receivers counts them, and lists those that somebody has to look at.
+func (r *Room) receivers(ctx context.Context, q *web.Request) (out part, err error) {
+	found, err := r.Webhooks.Subscriptions(ctx, q.Caller, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
+	if err != nil {
+		return out, err
+	}
+	for _, s := range found.Items {
+		if !webhookpages.InTrouble(s) {
+			continue
+		}
+		n := webhookpages.Sentence(q, s)
+		out.trouble = append(out.trouble, []web.Cell{web.LinkTo(webhookpages.Name(s), q.Path("/webhooks/"+s.ID.String())), web.State(n.Kind, n.Title), web.Text(n.Text)})
+	}
+	f := web.Figure{Label: q.T("home.receivers"), Value: strconv.Itoa(len(found.Items)), Href: q.Path("/webhooks"), Kind: web.Good, Detail: q.T("home.receivers.well")}
+	if bad := len(out.trouble); bad > 0 {
+		f.Kind, f.Detail = web.Bad, q.T("home.receivers.bad", bad)
+	}
+	if len(found.Items) == 0 {
+		f.Detail = ""
+	}
+	out.figures = []web.Figure{f}
+	return out, nil
+}
+
+// tokens counts and lists those that expire soon.
+func (r *Room) tokens(ctx context.Context, q *web.Request) (out part, err error) {
+	all, err := r.Tokens.Tokens(ctx, q.Caller, false)
+	if err != nil {
+		return out, err
+	}
+	for _, t := range all {
+		if t.ExpiresAt == nil || t.RevokedAt != nil || t.ExpiresAt.Std().Before(q.Now) || t.ExpiresAt.Std().Sub(q.Now) > expireSoon {
+			continue
+		}
+		name := web.Text(q.T("home.token", t.Name))
+		if q.Sees(web.Tokens) {
+			name.Href = q.Path("/tokens/" + t.ID.String())
+		}
+		out.trouble = append(out.trouble, []web.Cell{name, web.State(web.Warn, q.T("home.token.expires", q.At(t.ExpiresAt.Std()).Short())), web.Text(q.T("home.token.next"))})
+	}
+	if q.Sees(web.Tokens) {
+		f := web.Figure{Label: q.T("home.tokens"), Value: strconv.Itoa(len(out.trouble)), Href: q.Path("/tokens")}
+		if len(out.trouble) > 0 {
+			f.Kind, f.Detail = web.Warn, q.T("home.tokens.some")
+		}
+		out.figures = []web.Figure{f}
+	}
+	return out, nil
+}

@@ -1,0 +1,138 @@
+// Package home is the first page of a company: its day in figures, and what needs attention.
+package home
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/business/sales"
+	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/platform/company"
+)
+
+//go:embed *.html
+var files embed.FS
+
+// Shifts knows which are open.
+type Shifts interface {
+	Shifts(ctx context.Context, by access.Caller, f sales.ShiftFilter) (*list.Page[sales.Shift], error)
+}
+
+// Stock knows what has to be ordered again.
+type Stock interface {
+	Stocks(ctx context.Context, by access.Caller, f warehouse.StockFilter) (*list.Page[warehouse.StockItem], error)
+}
+
+// Webhooks knows the receivers.
+type Webhooks interface {
+	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
+}
+
+// Tokens knows which expire.
+type Tokens interface {
+	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
+}
+
+// Room has the page.
+type Room struct {
+	Shifts   Shifts
+	Stock    Stock
+	Webhooks Webhooks
+	Tokens   Tokens
+}
+
+// Name implements [web.Room].
+func (*Room) Name() string { return "home" }
+
+// Templates implements [web.Room].
+func (*Room) Templates() fs.FS { return files }
+
+// Pages implements [web.Room].
+func (r *Room) Pages() []web.Page { return []web.Page{web.Get(web.Home, "", "", r.show)} }
+
+type page struct {
+	Header  web.Header
+	Note    web.Note
+	Figures []web.Figure
+	Trouble web.Table
+}
+
+// part is what one of the reads finds.
+type part struct {
+	figures []web.Figure
+	trouble [][]web.Cell
+	said    string // a part of the sentence; "" = nothing
+}
+
+// atOnce is how many reads run at the same time.
+const atOnce = 4
+
+func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	reads := []func(context.Context, *web.Request) (part, error){r.sales, r.orders, r.bookings, r.stock, r.shifts, r.receivers, r.tokens}
+	parts := make([]part, len(reads))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, read := range reads {
+		group.Go(func() (err error) {
+			parts[i], err = read(within, q)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return web.Answer{}, err
+	}
+	p := page{
+		Header:  web.Header{Title: q.T("home.title", q.Company.Name), Facts: q.Date(q.Now.In(q.Zone), "Monday, 2 January 2006")},
+		Trouble: web.Table{Label: q.T("home.trouble"), Columns: []web.Column{{Text: q.T("home.what")}, {Text: q.T("people.status")}, {Text: q.T("home.next")}}},
+	}
+	var said []string
+	for _, one := range parts {
+		p.Figures = append(p.Figures, one.figures...)
+		p.Trouble.Rows = append(p.Trouble.Rows, one.trouble...)
+		if one.said != "" {
+			said = append(said, one.said)
+		}
+	}
+	p.Note = sentence(q, said, len(p.Trouble.Rows))
+	if q.Sees(web.Bookings) && q.Offers("createBooking") {
+		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("bookings.new"), Href: q.Path("/bookings/free")})
+	}
+	if q.Sees(web.Sales) && q.Offers("openShift") {
+		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("shifts.open"), Href: q.Path("/shifts/open")})
+	}
+	return web.Show("home/home", q.T("area.home"), p), nil
+}
+
+// sentence says how the day is, and whether something needs attention.
+func sentence(q *web.Request, said []string, trouble int) web.Note {
+	n := web.Note{Kind: web.Good, Text: q.T("home.nothing")}
+	if trouble > 0 {
+		n = web.Note{Kind: web.Warn, Text: q.T("home.some", trouble)}
+	}
+	switch len(said) {
+	case 0:
+	case 1:
+		n.Title = q.T("home.so_far", said[0])
+	case 2:
+		n.Title = q.T("home.so_far.two", said[0], said[1])
+	default:
+		n.Title = q.T("home.so_far.three", said[0], said[1], said[2])
+	}
+	return n
+}
+
+// today is the local day of the company, and its first and last instant.
+func today(q *web.Request) (date string, from, to time.Time) {
+	now := q.Now.In(q.Zone)
+	from = time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, q.Zone)
+	to = time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, q.Zone).Add(-time.Millisecond)
+	return now.Format(time.DateOnly), from, to
+}

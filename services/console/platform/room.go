@@ -1,0 +1,114 @@
+// Package platform holds the pages by which operators look after the platform: the path of events, deliveries, dead letters, jobs, processes,
+// topics, checks, and the mailbox of `tradegrid dev`.
+package platform
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/operations"
+	"github.com/tradegrid/tradegrid/services/platform/company"
+)
+
+//go:embed *.html
+var files embed.FS
+
+// Companies knows the names of companies.
+type Companies interface {
+	Companies(ctx context.Context, by access.Caller, f company.Filter) (*list.Page[company.Company], error)
+}
+
+// Room has the pages.
+type Room struct {
+	Platform  *operate.Platform
+	Companies Companies
+	MailDir   string // folder of the mails that `tradegrid dev` sends; "" = there is no mailbox
+}
+
+// Name implements [web.Room].
+func (*Room) Name() string { return "platform" }
+
+// Templates implements [web.Room].
+func (*Room) Templates() fs.FS { return files }
+
+// Pages implements [web.Room].
+func (r *Room) Pages() []web.Page {
+	pages := []web.Page{
+		web.Get(web.Path, "", "/platform/path", r.path),
+		web.Live(web.Path, "", "/platform/live/path", r.watchPath),
+		web.Get(web.Deliveries, "", deliveriesPath, r.deliveries),
+		web.Get(web.DeadLetters, "", "/platform/dead-letters", r.deadLetters),
+		web.Post(web.DeadLetters, "", "/platform/dead-letters/redeliver", r.redeliver),
+		web.Post(web.DeadLetters, "", "/platform/dead-letters/purge", r.purge),
+		web.Get(web.Jobs, "", "/platform/jobs", r.jobs),
+		web.Get(web.Nodes, "", "/platform/nodes", r.nodes),
+		web.Get(web.Topics, "", "/platform/topics", r.topics),
+		web.Get(web.Checks, "", "/platform/checks", r.checks),
+		web.Post(web.Checks, "", "/platform/checks/stock", r.repairStock),
+	}
+	if r.MailDir != "" {
+		pages = append(pages, web.Get(web.Mailbox, "", "/platform/mail", r.mailbox), web.Get(web.Mailbox, "", "/platform/mail/{name}", r.mail))
+	}
+	for i := range pages {
+		pages[i].Whom = web.Operators
+	}
+	return pages
+}
+
+// recorded makes changes as the operator who is signed in.
+func recorded(q *web.Request) operate.Recorded {
+	return func(ctx context.Context, operation string, of tenant.ID, change func(ctx context.Context, tx *db.Tx) (any, error), opts ...db.Option) error {
+		return q.ChangeOf(ctx, of, q.Person.Name, uuid.Nil, operation, func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
+			if !of.IsZero() {
+				c.Entity = of.String()
+			}
+			c.After, err = change(ctx, tx)
+			return c, err
+		}, opts...)
+	}
+}
+
+// maxNames is how many names are read at once.
+const maxNames = 100
+
+// names are those of companies, by their ids.
+func (r *Room) names(ctx context.Context, q *web.Request, ids []tenant.ID) (map[tenant.ID]string, error) {
+	all := map[tenant.ID]string{}
+	var unknown []uuid.UUID
+	for _, id := range ids {
+		if _, ok := all[id]; !ok && !id.IsZero() && len(unknown) < maxNames {
+			all[id] = ""
+			unknown = append(unknown, uuid.UUID(id))
+		}
+	}
+	if len(unknown) == 0 {
+		return all, nil
+	}
+	found, err := r.Companies.Companies(ctx, q.Caller, company.Filter{Params: list.Params{IDs: unknown, PageSize: len(unknown)}})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range found.Items {
+		all[c.ID] = c.Name
+	}
+	return all, nil
+}
+
+// companyCell leads to a company.
+func companyCell(id tenant.ID, names map[tenant.ID]string) web.Cell {
+	if id.IsZero() {
+		return web.Text("–")
+	}
+	if name := names[id]; name != "" {
+		return web.LinkTo(name, "/companies/"+id.String())
+	}
+	return web.Code(id.String(), "/companies/"+id.String())
+}

@@ -1,0 +1,205 @@
+package records
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// asked is what the address of a list asks for.
+type asked struct {
+	res      resources.Resource
+	query    url.Values // of the operation, as the address has it
+	columns  []resources.Column
+	chosen   bool // the columns are those of the address
+	filters  []httpapi.Shape
+	sorts    []string
+	searches bool
+	untidy   bool // the address has parameters that say nothing
+}
+
+// reserved are parameters of lists that are no filters of people: they page, sort, or belong to machines.
+var reserved = []string{"page", "pageSize", "search", "order", "cursor", "withTotal", "updatedSince", "ids", "fields", "sort", "include", "metadata", "attr", "reassignTo"}
+
+// sizes are the numbers of records that a page may have.
+var sizes = []string{"20", "50", "100", "200"}
+
+// usualSize is the number that a list has by default.
+const usualSize = "50"
+
+// maxAsked is how many bytes of an address are looked at.
+const maxAsked = 2000
+
+// askedFor reads the address. What the list does not know is left out, and what is empty is not there.
+func askedFor(q *web.Request, res resources.Resource) asked {
+	return askedIn(q, res, q.HTTP.URL.Query())
+}
+
+func askedIn(q *web.Request, res resources.Resource, values url.Values) asked {
+	in := asked{res: res, query: url.Values{}}
+	if len(values.Encode()) > maxAsked {
+		return in.defaults()
+	}
+	for _, p := range q.Operation(res.List).Params {
+		if p.In != "query" {
+			continue
+		}
+		switch {
+		case p.Name == "sort":
+			in.sorts = p.Enum
+		case p.Name == "search":
+			in.searches = true
+		case !slices.Contains(reserved, p.Name):
+			in.filters = append(in.filters, p)
+		}
+		all := slices.DeleteFunc(slices.Clone(values[p.Name]), func(v string) bool { return strings.TrimSpace(v) == "" })
+		if value := strings.Join(all, ","); value != "" && (!slices.Contains(reserved, p.Name) || slices.Contains(kept, p.Name)) {
+			in.query.Set(p.Name, strings.TrimSpace(value))
+		}
+	}
+	for name, all := range values {
+		in.untidy = in.untidy || len(all) > 1 && name != "done" || slices.Contains(all, "")
+	}
+	if !slices.Contains(in.sorts, in.query.Get("sort")) {
+		in.query.Del("sort")
+		in.query.Del("order")
+	}
+	if size := in.query.Get("pageSize"); size == usualSize || !slices.Contains(sizes, size) {
+		in.query.Del("pageSize")
+	}
+	names := strings.Split(strings.Join(values["columns"], ","), ",")
+	for _, c := range res.Columns {
+		if slices.Contains(names, c.Name) {
+			in.columns = append(in.columns, c)
+		}
+	}
+	standard := asked{res: res}.defaults()
+	if in.chosen = len(in.columns) > 0 && !slices.Equal(in.names(), standard.names()); in.chosen {
+		return in
+	}
+	in.columns = standard.columns
+	return in
+}
+
+// kept are the reserved parameters that an address may have.
+var kept = []string{"pageSize", "search", "order", "cursor", "sort"}
+
+// defaults has the columns that the list shows unless somebody chooses others.
+func (in asked) defaults() asked {
+	for _, c := range in.res.Columns {
+		if !c.Hidden {
+			in.columns = append(in.columns, c)
+		}
+	}
+	return in
+}
+
+// names are the columns by name.
+func (in asked) names() (names []string) {
+	for _, c := range in.columns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// values are all that the address says.
+func (in asked) values() url.Values {
+	all := url.Values{}
+	for name, v := range in.query {
+		all[name] = v
+	}
+	if in.chosen {
+		all.Set("columns", strings.Join(in.names(), ","))
+	}
+	return all
+}
+
+// with is the same with another value of a parameter; "" = without it.
+func (in asked) with(name, value string) asked {
+	next := url.Values{}
+	for n, v := range in.query {
+		next[n] = v
+	}
+	if next.Del(name); value != "" {
+		next.Set(name, value)
+	}
+	in.query = next
+	return in
+}
+
+// cleared is the same without filters.
+func (in asked) cleared() asked {
+	in = in.with("search", "").with("cursor", "")
+	for _, f := range in.filters {
+		in = in.with(f.Name, "")
+	}
+	return in
+}
+
+// filtered reports whether a filter is set.
+func (in asked) filtered() bool {
+	return in.query.Has("search") || slices.ContainsFunc(in.filters, func(f httpapi.Shape) bool { return in.query.Has(f.Name) })
+}
+
+// encoded is the query of the address, with its question mark.
+func (in asked) encoded() string {
+	if all := in.values().Encode(); all != "" {
+		return "?" + all
+	}
+	return ""
+}
+
+// done is the address of the list, which says what was done.
+func (in asked) done(q *web.Request, what string) string {
+	all := in.values()
+	all.Set("done", what)
+	return q.Path(in.res.At) + "?" + all.Encode()
+}
+
+func (in asked) address(q *web.Request) string { return q.Path(in.res.At) + in.encoded() }
+
+// kept are the parameters that a form keeps which sets others.
+func (in asked) kept(but ...string) (all []hidden) {
+	values := in.values()
+	for _, name := range sortedNames(values) {
+		if name != "cursor" && !slices.Contains(but, name) {
+			all = append(all, hidden{name, values.Get(name)})
+		}
+	}
+	return all
+}
+
+func sortedNames(values url.Values) []string {
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// isTime reports whether a filter takes a day or a time.
+func isTime(f httpapi.Shape) bool {
+	return strings.HasSuffix(f.Name, "From") || strings.HasSuffix(f.Name, "To")
+}
+
+// forAPI is the query of the operation: days are those of the company, not of UTC.
+func (in asked) forAPI(q *web.Request) url.Values {
+	query := in.with("", "").query
+	for _, f := range in.filters {
+		day, err := time.ParseInLocation(time.DateOnly, query.Get(f.Name), q.Zone)
+		if err != nil || !isTime(f) {
+			continue
+		}
+		if strings.HasSuffix(f.Name, "To") {
+			day = day.AddDate(0, 0, 1).Add(-time.Millisecond)
+		}
+		query.Set(f.Name, web.Instant(day))
+	}
+	return query
+}

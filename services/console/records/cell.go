@@ -1,0 +1,108 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+func decode(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("read answer of the API: %w", err)
+	}
+	return nil
+}
+
+// maxCell is how many characters of a text a table shows.
+const maxCell = 80
+
+// cell shows a field of a record.
+func (room *Room) cell(ctx context.Context, q *web.Request, c resources.Column, r resources.Record, names *directories) (web.Cell, error) {
+	cell := value(q, c, r)
+	if c.Kind == resources.AsEntry && r.Has(c.Name) {
+		name, err := names.name(ctx, c.Name, r.Text(c.Name))
+		if err != nil {
+			return cell, err
+		}
+		if cell = web.Text(name); name == "" {
+			cell = web.Code(r.Text(c.Name), "")
+		}
+	}
+	if c.To != "" && cell.Text != "" && r.Has(c.ID) {
+		cell.Href = room.recordPath(q, c.To, r.Text(c.ID))
+	}
+	return cell, nil
+}
+
+// value shows a field by its kind.
+func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
+	if r[c.Name] == nil {
+		return web.Cell{Num: c.Kind.End()}
+	}
+	text := r.Text(c.Name)
+	switch c.Kind {
+	case resources.AsNumber, resources.AsQty:
+		return web.Number(web.Decimal(text))
+	case resources.AsAmount:
+		return web.Number(q.Amount(r.Number(c.Name)))
+	case resources.AsPercent:
+		return web.Number(web.Decimal(text) + "\u00a0%")
+	case resources.AsTime:
+		return moments(q, text)
+	case resources.AsDate:
+		return web.Text(day(q, text))
+	case resources.AsState:
+		if text == "" {
+			return web.Cell{}
+		}
+		return web.State(resources.KindOf(text), q.InlineWord(text))
+	case resources.AsWord:
+		return web.Text(q.InlineWord(text))
+	case resources.AsYes:
+		if text == "true" {
+			return web.Text(q.T("form.yes"))
+		}
+		return web.Text(q.T("form.no"))
+	case resources.AsID:
+		return web.Code(short(text), "")
+	case resources.AsWords:
+		return web.Text(short(strings.Join(r.Texts(c.Name), ", ")))
+	case resources.AsPairs:
+		return web.Text(short(strings.Join(r.Pairs(c.Name), ", ")))
+	case resources.AsText, resources.AsEntry:
+	}
+	return web.Text(short(r.Shown(c.Name)))
+}
+
+func moments(q *web.Request, text string) web.Cell {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return web.Text(text)
+	}
+	return web.When(q.At(at))
+}
+
+// day is a date of the API as people read it.
+func day(q *web.Request, text string) string {
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return text
+	}
+	return q.Date(at, "2 Jan 2006")
+}
+
+// short keeps a table readable; the page of the record has the whole text.
+func short(text string) string {
+	if runes := []rune(text); len(runes) > maxCell {
+		return string(runes[:maxCell]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,100 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// directories are those that a request has read: each of them once.
+type directories struct {
+	q    *web.Request
+	read map[string][]resources.Record // by operation
+}
+
+// maxEntries is how many entries of a directory are read. One with more is no choice, but a field for an id.
+const maxEntries = 200
+
+// entries returns the entries of a directory. One that the person may not see has none.
+func (d *directories) entries(ctx context.Context, of resources.Choices) ([]resources.Record, error) {
+	all, ok := d.read[of.List]
+	if !ok {
+		var err error
+		if all, err = d.fetch(ctx, of); err != nil {
+			return nil, err
+		}
+		if d.read == nil {
+			d.read = map[string][]resources.Record{}
+		}
+		d.read[of.List] = all
+	}
+	if of.Within == "" {
+		return all, nil
+	}
+	var inner []resources.Record
+	for _, r := range all {
+		inner = append(inner, r.Records(of.Within)...)
+	}
+	return inner, nil
+}
+
+func (d *directories) fetch(ctx context.Context, of resources.Choices) (all []resources.Record, err error) {
+	in := web.Input{}
+	if of.Paged {
+		in.Query = url.Values{"pageSize": {"200"}, "sort": {"name"}}
+	}
+	reply, err := d.q.Call(ctx, of.List, in)
+	if known, ok := apierr.As(err); ok && known.Status < 500 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !of.Paged {
+		return all, decode(reply.Body, &all)
+	}
+	var page struct {
+		Items []resources.Record `json:"items"`
+	}
+	err = decode(reply.Body, &page)
+	return page.Items, err
+}
+
+// name is what the directory calls the entry that a field names; "" = it is not known.
+func (d *directories) name(ctx context.Context, field, id string) (string, error) {
+	of, ok := resources.ChoicesOf(field)
+	if !ok || id == "" {
+		return "", nil
+	}
+	all, err := d.entries(ctx, of)
+	for _, r := range all {
+		if r.Text("id") == id {
+			return cmp.Or(r.Text(of.Name), id), err
+		}
+	}
+	return "", err
+}
+
+// options are the choices of a field; nil = people have to type an id.
+func (d *directories) options(ctx context.Context, field, current string, keep func(resources.Record) bool) ([]web.Option, error) {
+	of, ok := resources.ChoicesOf(field)
+	if !ok {
+		return nil, nil
+	}
+	all, err := d.entries(ctx, of)
+	if err != nil || len(all) == 0 || len(all) >= maxEntries {
+		return nil, err
+	}
+	var out []web.Option
+	for _, r := range all {
+		gone := r["isActive"] != nil && r.Text("isActive") == "false"
+		if id := r.Text("id"); id == current || !gone && (keep == nil || keep(r)) {
+			out = append(out, web.Option{Value: id, Text: cmp.Or(r.Text(of.Name), id), Selected: id == current})
+		}
+	}
+	return out, nil
+}

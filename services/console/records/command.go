@@ -1,0 +1,377 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// has reports whether the catalog has a text.
+func has(q *web.Request, key string) bool { return q.T(key) != key }
+
+// buttons are the commands of the record as it is: links to forms, and buttons where nothing is to be filled in.
+func (room *Room) buttons(q *web.Request, s shown) (links []web.Link, actions []web.Action) {
+	for _, c := range s.res.Commands {
+		if c.Table+c.Adds != "" || c.When != nil && !c.When(s.record) || !q.Offers(c.Op) {
+			continue
+		}
+		switch {
+		case c.Form:
+			links = append(links, web.Link{Text: q.T("records.do." + c.Name), Href: s.at(q) + "/do/" + c.Name})
+		case c.Each != "":
+			for _, v := range s.record.Texts(c.Each) {
+				a := action(q, s, c, s.record.Text("version"), v)
+				a.Text = q.T("records.do."+c.Name, q.InlineWord(v))
+				actions = append(actions, a)
+			}
+		default:
+			actions = append(actions, action(q, s, c, s.record.Text("version"), ""))
+		}
+	}
+	return links, actions
+}
+
+// action is the button of a command without fields. One that cannot be taken back says first what will happen.
+func action(q *web.Request, s shown, c resources.Command, version, part string) web.Action {
+	a := web.Action{
+		ID: strings.TrimSuffix("do-"+c.Name+"-"+part, "-"), Text: q.T("records.do." + c.Name), Post: s.at(q) + "/do/" + c.Name,
+		Values: map[string]string{"version": version, "key": uuid.NewString(), "part": part},
+	}
+	if c.Danger || resources.Kinds[part] == web.Off {
+		a.Kind = "danger"
+	}
+	key := "records.confirm." + c.Name
+	if c.Each != "" {
+		key += "." + part
+	}
+	if has(q, key) {
+		a.Confirm = q.T(key)
+	}
+	return a
+}
+
+// rowCommands are the commands of the rows of a table that the person may give.
+func (room *Room) rowCommands(q *web.Request, res resources.Resource, t resources.Table) (all []resources.Command) {
+	for _, c := range res.Commands {
+		if c.Table == t.Name && q.Offers(c.Op) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// rowCommand is the button of a command in a row; an empty cell where the row does not have the command.
+func (room *Room) rowCommand(q *web.Request, s shown, c resources.Command, r resources.Record) web.Cell {
+	if c.When != nil && !c.When(r) {
+		return web.Cell{}
+	}
+	if c.Form {
+		return web.LinkTo(q.T("records.do."+c.Name), web.With(s.at(q)+"/do/"+c.Name, "part", r.Text("id"), "version", r.Text("version")))
+	}
+	a := action(q, s, c, r.Text("version"), r.Text("id"))
+	a.Small = true
+	return web.Do(a)
+}
+
+// additions are links to the forms that add rows to a table.
+func (room *Room) additions(q *web.Request, s shown, t resources.Table) (links []web.Link) {
+	for _, c := range s.res.Commands {
+		if c.Adds == t.Name && q.Offers(c.Op) {
+			links = append(links, web.Link{Text: q.T("records.do." + c.Name), Href: s.at(q) + "/do/" + c.Name})
+		}
+	}
+	return links
+}
+
+type formPage struct {
+	Header web.Header
+	Intro  string
+	Form   web.Form
+	Rows   *rowsForm
+	Lines  *linesForm
+	API    web.Shown
+}
+
+// form asks for what a command needs. It reads the record, and each directory that a field needs.
+func (room *Room) form(res resources.Resource, c resources.Command) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		s, err := room.find(ctx, q, res)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		if !q.Offers(c.Op) {
+			return web.Go(s.at(q)), nil // where nothing offers the form
+		}
+		if c.Table == "" && c.When != nil && !c.When(s.record) {
+			return room.page(ctx, q, s, "", &web.Note{Kind: web.Warn, Title: q.T("records.not_now"), Text: q.T("records.not_now.text")})
+		}
+		d := draft{version: s.record.Text("version"), part: q.Form.Get("part")}
+		if c.Table != "" {
+			if d.part == "" {
+				return web.Go(web.With(s.at(q), "tab", c.Table)), nil // where the rows are
+			}
+			d.version = q.Form.Get("version")
+		}
+		if err := room.prepare(ctx, q, &s, c, d.part); err != nil {
+			return web.Answer{}, err
+		}
+		if s.row != nil {
+			d.version = s.row.Text("version") // of what the form shows
+		}
+		return room.commandForm(ctx, q, s, c, d, nil)
+	}
+}
+
+// draft is what a form has that was not sent yet, or was refused.
+type draft struct {
+	version, part string
+	typed         url.Values
+}
+
+// commandForm shows the form of a command, with what was typed and with what the API says of it.
+func (room *Room) commandForm(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, refusal error) (web.Answer, error) {
+	fields, err := room.fieldsOf(ctx, q, s, c, d, refusal)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	title := q.T("records.do." + c.Name)
+	p := formPage{
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + s.res.Name), Href: q.Path(s.res.At)}, {Text: titleOf(q, s.res, s.record), Href: s.at(q)}}},
+		Form:   web.Form{Post: s.at(q) + "/do/" + c.Name, Button: title, Fields: fields, Hidden: map[string]string{"version": d.version, "part": d.part, "key": keyOf(d.typed, refusal)}},
+		Rows:   rowsOf(q, s, c, d.typed, refusal),
+	}
+	p.API.Curl = q.Curl(c.Op, web.Input{Path: pathOf(s, c, d.part), Body: bodyOf(q, s, c, filled(fields, p.Rows))})
+	if c.Danger {
+		p.Form.Kind = "danger"
+	}
+	if has(q, "records.confirm."+c.Name) {
+		p.Intro = q.T("records.confirm." + c.Name)
+	}
+	if c.Traits != nil && len((*attributeFields)(c.Traits).of(s)) == 0 {
+		p.Intro = q.T("records.traits.none")
+	}
+	answer := web.Show("records/form", title, p)
+	if refusal != nil {
+		p.Form.Fault = faultOf(q, fields, p.Rows, refusal)
+		answer = web.Show("records/form", title, p).Refuse()
+	}
+	return answer, nil
+}
+
+// filled is the form as it would be sent.
+func filled(fields []web.Field, rows *rowsForm) url.Values {
+	form := url.Values{}
+	for _, f := range fields {
+		form.Set(f.Name, f.Value)
+	}
+	if rows != nil {
+		for _, r := range rows.Rows {
+			form.Set(r.Name, r.Field.Value)
+		}
+	}
+	return form
+}
+
+// faultOf is what a refusal says of the form as a whole.
+func faultOf(q *web.Request, fields []web.Field, rows interface{ shows(fault string) bool }, err error) string {
+	known, ok := apierr.As(err)
+	if !ok {
+		return ""
+	}
+	if known.Status == http.StatusPreconditionFailed {
+		return q.T("records.changed")
+	}
+	if _, ok := rows.(*rowsForm); ok && len(known.Fields) == 0 && rows.shows("") {
+		return "" // it is about the lines
+	}
+	if len(known.Fields) == 0 {
+		if slices.ContainsFunc(fields, func(field web.Field) bool { return field.Fault == known.Message }) {
+			return ""
+		}
+		return known.Message
+	}
+	var left []string
+	for _, f := range known.Fields {
+		if !slices.ContainsFunc(fields, func(field web.Field) bool { return field.Fault == f.Message }) && !rows.shows(f.Message) {
+			left = append(left, f.Message)
+		}
+	}
+	return strings.Join(left, "; ")
+}
+
+// keyOf is the key that makes sending a form twice the same as once. A refusal by the API was stored with its key, so that what
+// was mended needs another one.
+func keyOf(typed url.Values, refusal error) string {
+	if key := typed.Get("key"); refusal == nil && key != "" {
+		return key
+	}
+	return uuid.NewString()
+}
+
+// pathOf are the parameters of the path of a command.
+func pathOf(s shown, c resources.Command, part string) map[string]string {
+	path := map[string]string{"id": s.id}
+	if c.Param != "" {
+		path[c.Param] = part
+	}
+	return path
+}
+
+// fields are those of the body of an operation, with choices for ids and with amounts as people write them.
+func (room *Room) fieldsOf(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, refusal error) ([]web.Field, error) {
+	f := web.Fields{Op: q.Operation(c.Op), Only: c.Fields, But: machines, Typed: d.typed, Err: refusal}
+	if f.Op.Body == nil {
+		return nil, nil
+	}
+	if current := s.changed(); current != nil && f.Op.Method == http.MethodPatch {
+		raw, err := json.Marshal(current)
+		if err != nil {
+			return nil, err
+		}
+		f.Value = raw
+	}
+	f.Pick, f.Help = map[string][]web.Option{}, map[string]string{}
+	for _, shape := range f.Op.Body.Fields {
+		current := d.typed.Get(shape.Name)
+		if current == "" {
+			current = s.changed().Text(shape.Name)
+		}
+		options, err := s.names.options(ctx, shape.Name, current, keepFor(s, shape.Name))
+		if err != nil {
+			return nil, err
+		}
+		if options != nil {
+			f.Pick[shape.Name] = options
+		}
+	}
+	fields := q.FieldsOf(f)
+	for i := range fields {
+		shape, _ := f.Op.Body.Field(fields[i].Name)
+		if !isAmount(shape) {
+			continue
+		}
+		if fields[i].Label += ", " + q.Company.Currency; d.typed == nil {
+			fields[i].Value = decimalOf(q, fields[i].Value)
+		}
+		fields[i].Help = q.T("records.amount", decimalOf(q, "1250"))
+	}
+	return append(fields, (*attributeFields)(c.Traits).fields(q, s, d.typed, refusal)...), nil
+}
+
+// machines are fields that integrations fill in, not people.
+var machines = []string{"externalId", "metadata", "source", "intake", "utm", "nameI18n", "descriptionI18n", "attributes", "costComponents", "modifierGroups", "costItems", "photoFileId", "photoFileIds", "items", "payments", "unitId", "packUnitId", "addressId", "assetId"}
+
+// keepFor leaves only those entries of a directory that the record can have.
+func keepFor(s shown, field string) func(resources.Record) bool {
+	if field != "stageId" || s.record == nil {
+		return nil
+	}
+	return func(r resources.Record) bool {
+		return r.Text("typeId") == s.record.Text("typeId") && r.Text("id") != s.record.Text("stageId")
+	}
+}
+
+// do gives a command. A form without the version of what it was made from is not one of the console.
+func (room *Room) do(res resources.Resource, c resources.Command) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		s, err := room.find(ctx, q, res)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		d := draft{version: q.Form.Get("version"), part: q.Form.Get("part"), typed: q.Form}
+		in := web.Input{Path: pathOf(s, c, d.part), Key: idOr(q.Form.Get("key")), Version: versionOf(d.version)}
+		if in.Version == 0 || c.Param != "" && d.part == "" {
+			return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
+		}
+		if c.Form {
+			if err := room.prepare(ctx, q, &s, c, d.part); err != nil {
+				return web.Answer{}, err
+			}
+			in.Body = bodyOf(q, s, c, q.Form)
+		}
+		reply, err := q.Call(ctx, c.Op, in)
+		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
+			return room.refused(ctx, q, s, c, d, known)
+		}
+		if err != nil {
+			return web.Answer{}, err
+		}
+		return web.Go(room.next(q, s, c, reply)), nil
+	}
+}
+
+// refused shows the form again, or the page of the record, with what the API says.
+func (room *Room) refused(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, err *apierr.Error) (web.Answer, error) {
+	if err.Status == http.StatusPreconditionFailed && c.Table == "" {
+		d.version = s.record.Text("version") // who sends the form again has been told
+	}
+	if err.Status == http.StatusPreconditionFailed && s.row != nil {
+		d.version = s.row.Text("version")
+	}
+	if c.Form {
+		return room.commandForm(ctx, q, s, c, d, err)
+	}
+	note := &web.Note{Kind: web.Bad, Title: q.T("records.refused.command"), Text: textOf(err)}
+	if err.Status == http.StatusPreconditionFailed {
+		note.Text = q.T("records.changed")
+	}
+	answer, failed := room.page(ctx, q, s, c.Table, note)
+	return answer.Refuse(), failed
+}
+
+// next is the address of what a command leads to.
+func (room *Room) next(q *web.Request, s shown, c resources.Command, reply *web.Reply) string {
+	var made resources.Record
+	if (c.Makes || c.To != "") && decode(reply.Body, &made) == nil {
+		if at := room.recordPath(q, s.res.Name, made.Text("id")); c.Makes && at != "" {
+			return web.With(at, "done", "records")
+		}
+		if c.To != "" && made.Has(c.IDOf) {
+			if at := room.recordPath(q, c.To, made.Text(c.IDOf)); at != "" {
+				return web.With(at, "done", "records")
+			}
+		}
+	}
+	if c.Ends {
+		return web.With(q.Path(s.res.At), "done", "records_gone")
+	}
+	return web.With(s.at(q), "tab", c.Table+c.Adds, "done", "records")
+}
+
+// bodyOf is the body of a command from its form.
+func bodyOf(q *web.Request, s shown, c resources.Command, form url.Values) map[string]any {
+	f := web.Fields{Op: q.Operation(c.Op), Only: c.Fields, But: machines}
+	if f.Op.Body == nil {
+		return map[string]any{}
+	}
+	body := q.BodyOf(f, form)
+	for name := range body {
+		if shape, _ := f.Op.Body.Field(name); isAmount(shape) && form.Get(name) != "" {
+			body[name] = q.Minor(form.Get(name))
+		}
+	}
+	if c.Rows != nil {
+		body[c.Rows.Field] = itemsOfRows(c.Rows, s, form)
+	}
+	if in := (*attributeFields)(c.Traits); in != nil && in.changes(s, form) {
+		body[in.Field] = in.values(s, form)
+	}
+	return body
+}
+
+// idOr is a text that is an id; "" otherwise.
+func idOr(text string) string {
+	if _, err := uuid.Parse(text); err != nil {
+		return ""
+	}
+	return text
+}

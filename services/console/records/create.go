@@ -1,0 +1,82 @@
+package records
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// creation is the command that makes a record of a list.
+func creation(res resources.Resource) resources.Command {
+	return resources.Command{Name: res.Name, Op: res.Create, Form: true, Fields: res.Asks}
+}
+
+// newForm asks for what a new record needs. It reads each directory that a field needs.
+func (room *Room) newForm(res resources.Resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		if !q.Offers(res.Create) {
+			return web.Go(q.Path(res.At)), nil // where nothing offers the form
+		}
+		return room.creationForm(ctx, q, res, nil, nil)
+	}
+}
+
+func (room *Room) creationForm(ctx context.Context, q *web.Request, res resources.Resource, typed url.Values, refusal error) (web.Answer, error) {
+	c, s := creation(res), shown{res: res, names: &directories{q: q}}
+	fields, err := room.fieldsOf(ctx, q, s, c, draft{typed: typed}, refusal)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	title := q.T("records.new." + res.Name)
+	lines := (*linesFields)(res.Lines).form(q, typed, refusal)
+	p := formPage{
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + res.Name), Href: q.Path(res.At)}}},
+		Form:   web.Form{Post: q.Path(res.At + "/new"), Button: title, Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
+		Lines:  lines,
+		API:    web.Shown{Curl: q.Curl(c.Op, web.Input{Body: bodyOf(q, s, c, filled(fields, nil))})},
+	}
+	if refusal == nil {
+		return web.Show("records/form", title, p), nil
+	}
+	p.Form.Fault = faultOf(q, fields, lines, refusal)
+	return web.Show("records/form", title, p).Refuse(), nil
+}
+
+// create makes a record, and leads to its page.
+func (room *Room) create(res resources.Resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		reply, err := room.made(ctx, q, res)
+		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
+			return room.creationForm(ctx, q, res, q.Form, err)
+		}
+		if err != nil {
+			return web.Answer{}, err
+		}
+		var made resources.Record
+		if err := decode(reply.Body, &made); err != nil {
+			return web.Answer{}, err
+		}
+		if idOr(made.Text("id")) == "" {
+			return web.Go(web.With(q.Path(res.At), "done", "records")), nil
+		}
+		return web.Go(web.With(q.Path(res.Page+"/"+made.Text("id")), "done", "records")), nil
+	}
+}
+
+// made calls the operation that makes a record.
+func (room *Room) made(ctx context.Context, q *web.Request, res resources.Resource) (*web.Reply, error) {
+	c := creation(res)
+	body := bodyOf(q, shown{res: res}, c, q.Form)
+	if res.Lines != nil {
+		items, err := (*linesFields)(res.Lines).items(ctx, q, q.Form)
+		if err != nil {
+			return nil, err
+		}
+		body[res.Lines.Field] = items
+	}
+	return q.Call(ctx, c.Op, web.Input{Key: idOr(q.Form.Get("key")), Body: body})
+}

@@ -1,0 +1,151 @@
+package records
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// export starts a job that writes what the list shows, all pages of it, and leads to its progress.
+func (room *Room) export(res resources.Resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		in := askedIn(q, res, parse(q.Form.Get("query")))
+		filters := map[string]any{}
+		for name, values := range in.forAPI(q) {
+			if name != "pageSize" && name != "sort" && name != "order" && name != "cursor" {
+				filters[name] = values[0]
+			}
+		}
+		body := map[string]any{"resource": res.Name, "format": web.OneOf(q.Form.Get("format"), []string{"csv", "xlsx"}), "filters": filters, "columns": in.fields()}
+		if body["format"] == "csv" {
+			body["bom"] = true // most people open the file in Excel
+		}
+		reply, err := q.Call(ctx, "startExport", web.Input{Body: body})
+		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
+			return web.Show("records/refused", q.T("records.export.refused"), refusedPage{
+				Header: web.Header{Title: q.T("records.export.refused"), Crumbs: []web.Link{{Text: q.T("records.list." + res.Name), Href: in.address(q)}}},
+				Note:   web.Note{Kind: web.Bad, Text: textOf(known)},
+			}).Status(known.Status), nil
+		}
+		if err != nil {
+			return web.Answer{}, err
+		}
+		var job resources.Record
+		if err := decode(reply.Body, &job); err != nil {
+			return web.Answer{}, err
+		}
+		return web.Go(web.With(q.Path("/exports/"+job.Text("id")), "list", res.Name, "query", in.values().Encode())), nil
+	}
+}
+
+// fields are the fields that the columns show, with the currency of amounts.
+func (in asked) fields() []string {
+	names, money := in.names(), false
+	for _, c := range in.columns {
+		money = money || c.Kind == resources.AsAmount
+	}
+	if money {
+		names = append(names, "currency")
+	}
+	return names
+}
+
+// textOf is all that a refusal says.
+func textOf(err *apierr.Error) string {
+	if len(err.Fields) == 0 {
+		return err.Message
+	}
+	all := make([]string, len(err.Fields))
+	for i, f := range err.Fields {
+		all[i] = f.Message
+	}
+	return strings.Join(all, "; ")
+}
+
+type refusedPage struct {
+	Header web.Header
+	Note   web.Note
+}
+
+type progressPage struct {
+	Header  web.Header
+	Note    web.Note
+	Percent string // of the progress; "" = unknown
+	Bar     string
+	Refresh string // address that the page is read from again; "" = the job has ended
+	File    *web.Link
+	Cancel  *web.Action
+}
+
+// progress is the page of an export, which reads itself again until the job has ended.
+func (room *Room) progress(ctx context.Context, q *web.Request) (web.Answer, error) {
+	id := q.HTTP.PathValue("id")
+	if _, err := uuid.Parse(id); err != nil {
+		return web.Answer{}, web.NoPage()
+	}
+	reply, err := q.Call(ctx, "getJob", web.Input{Path: map[string]string{"id": id}})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	var job resources.Record
+	if err := decode(reply.Body, &job); err != nil {
+		return web.Answer{}, err
+	}
+	if job.Text("type") != "export" {
+		return web.Answer{}, web.NoPage()
+	}
+	p := progressPage{Header: web.Header{Title: q.T("records.export")}}
+	if i := indexOf(room.resources, q.Form.Get("list")); i >= 0 {
+		in := askedIn(q, room.resources[i], parse(q.Form.Get("query")))
+		p.Header.Crumbs = []web.Link{{Text: q.T("records.list." + in.res.Name), Href: in.address(q)}}
+	}
+	room.standing(q, job, &p)
+	return web.Show("records/export", q.T("records.export"), p), nil
+}
+
+func indexOf(all []resources.Resource, name string) int {
+	for i, r := range all {
+		if r.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// standing says how far the job is, and what one may do.
+func (room *Room) standing(q *web.Request, job resources.Record, p *progressPage) {
+	at, count := q.Path("/exports/"+job.Text("id")), web.Decimal(job.Text("processed"))
+	switch status := job.Text("status"); status {
+	case "done":
+		p.Note, p.Bar = web.Note{Kind: web.Good, Title: q.T("records.export.done"), Text: q.T("records.export.done.text", count)}, "100"
+		p.File = &web.Link{Text: q.T("records.export.file"), Href: at + "/file"}
+	case "failed":
+		fault, _ := job["error"].(map[string]any)
+		p.Note = web.Note{Kind: web.Bad, Title: q.T("records.export.failed"), Text: resources.Record(fault).Text("message")}
+	case "canceled", "paused":
+		p.Note = web.Note{Kind: web.Warn, Title: q.T("records.export." + status)}
+	default:
+		p.Note = web.Note{Kind: web.Info, Title: q.T("records.export.running"), Text: q.T("records.export.running.text", count)}
+		p.Bar, p.Refresh = strconv.FormatInt(job.Number("progress"), 10), q.HTTP.URL.RequestURI()
+	}
+}
+
+// download streams the file of an export to the browser.
+func (room *Room) download(ctx context.Context, q *web.Request) (web.Answer, error) {
+	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	if err != nil {
+		return web.Answer{}, web.NoPage()
+	}
+	file, err := room.Results.Result(ctx, q.Caller, id)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return web.Send(file), nil
+}

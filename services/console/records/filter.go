@@ -1,0 +1,210 @@
+package records
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// filterChip is a filter that is set; its link removes it.
+type filterChip struct {
+	Label, Value string
+	Without      string // address of the list without it
+}
+
+// chips are the filters that are set, with names for ids.
+func (room *Room) chips(ctx context.Context, q *web.Request, in asked, names *directories) ([]filterChip, error) {
+	var chips []filterChip
+	if text := in.query.Get("search"); text != "" {
+		chips = append(chips, filterChip{q.T("records.search"), text, in.with("search", "").with("cursor", "").address(q)})
+	}
+	for _, f := range in.filters {
+		value := in.query.Get(f.Name)
+		if value == "" {
+			continue
+		}
+		text, err := room.filterText(ctx, q, f, value, names)
+		if err != nil {
+			return nil, err
+		}
+		chips = append(chips, filterChip{q.Label(f.Name), text, in.with(f.Name, "").with("cursor", "").address(q)})
+	}
+	return chips, nil
+}
+
+// filterText is the value of a filter as people read it.
+func (room *Room) filterText(ctx context.Context, q *web.Request, f httpapi.Shape, value string, names *directories) (string, error) {
+	if name, err := names.name(ctx, f.Name, value); err != nil || name != "" {
+		return name, err
+	}
+	if of, ok := idFilters[f.Name]; ok {
+		return room.nameOf(ctx, q, of, value)
+	}
+	if enum := enumOf(f); len(enum) > 0 {
+		var all []string
+		for v := range strings.SplitSeq(value, ",") {
+			all = append(all, q.InlineWord(v))
+		}
+		return strings.Join(all, ", "), nil
+	}
+	if at, err := time.Parse(time.DateOnly, value); err == nil && isTime(f) {
+		return q.Date(at, "2 Jan 2006"), nil
+	}
+	if at, err := time.Parse(time.RFC3339, value); err == nil && isTime(f) {
+		return q.At(at).Short(), nil
+	}
+	if f.Type == "boolean" {
+		return q.InlineWord(value), nil
+	}
+	return value, nil
+}
+
+// idFilters are filters by records that have a page: the resource by the name of the filter.
+var idFilters = map[string]string{
+	"customerId": "clients", "clientId": "clients", "orderId": "orders", "dealId": "deals", "productId": "products", "shiftId": "shifts", "refundOfSaleId": "sales",
+}
+
+// nameOf is what people call the record of another resource; its id if there is none.
+func (room *Room) nameOf(ctx context.Context, q *web.Request, resource, id string) (string, error) {
+	res := room.resource(resource)
+	reply, err := q.Call(ctx, res.Get, web.Input{Path: map[string]string{"id": id}})
+	if known, ok := apierr.As(err); ok && known.Status < 500 {
+		return id, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var r resources.Record
+	if err := decode(reply.Body, &r); err != nil {
+		return "", err
+	}
+	return titleOf(q, res, r), nil
+}
+
+// enumOf are the values that a filter takes.
+func enumOf(f httpapi.Shape) []string {
+	if f.Item != nil {
+		return f.Item.Enum
+	}
+	return f.Enum
+}
+
+type filterPage struct {
+	Header  web.Header
+	Action  string
+	Fields  []web.Field
+	Checks  []checks // choices of which several may be made
+	Hidden  []hidden
+	Columns checks
+	Sizes   web.Field
+	Button  string
+	Clear   string
+}
+
+// checks are choices of which several may be made.
+type checks struct {
+	Name, Label string
+	Options     []web.Option
+}
+
+// filter is the form that sets filters, columns and the size of pages. It calls each directory that a filter needs once.
+func (room *Room) filter(res resources.Resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		in := askedFor(q, res)
+		title := q.T("records.filter.title", q.T("records.list."+res.Name))
+		p := filterPage{
+			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + res.Name), Href: in.address(q)}}}, Action: q.Path(res.At), Button: q.T("filter.apply"),
+			Columns: checks{Name: "columns", Label: q.T("records.columns.shown")},
+		}
+		names := &directories{q: q}
+		for _, f := range in.filters {
+			if enum := enumOf(f); f.Type == "array" && len(enum) > 0 {
+				p.Checks = append(p.Checks, checks{f.Name, q.Label(f.Name), optionsOf(q, enum, strings.Split(in.query.Get(f.Name), ","))})
+				continue
+			}
+			field, err := room.filterField(ctx, q, f, in.query.Get(f.Name), names)
+			if err != nil {
+				return web.Answer{}, err
+			}
+			p.Fields = append(p.Fields, field)
+		}
+		for _, c := range res.Columns {
+			p.Columns.Options = append(p.Columns.Options, web.Option{Value: c.Name, Text: q.Label(c.Name), Selected: slices.Contains(in.names(), c.Name)})
+		}
+		if !res.Whole {
+			p.Sizes = web.Field{Name: "pageSize", Label: q.T("records.size"), Type: "select"}
+			for _, s := range sizes {
+				p.Sizes.Options = append(p.Sizes.Options, web.Option{Value: s, Text: s, Selected: s == in.query.Get("pageSize") || s == usualSize && !in.query.Has("pageSize")})
+			}
+		}
+		for _, name := range []string{"search", "sort", "order"} {
+			if in.query.Has(name) {
+				p.Hidden = append(p.Hidden, hidden{name, in.query.Get(name)})
+			}
+		}
+		if in.filtered() {
+			p.Clear = in.cleared().address(q)
+		}
+		return web.Show("records/filter", title, p), nil
+	}
+}
+
+func optionsOf(q *web.Request, values, chosen []string) (options []web.Option) {
+	for _, v := range values {
+		options = append(options, web.Option{Value: v, Text: q.Word(v), Selected: slices.Contains(chosen, v)})
+	}
+	return options
+}
+
+// filterField is the field of a filter by its type.
+func (room *Room) filterField(ctx context.Context, q *web.Request, f httpapi.Shape, value string, names *directories) (web.Field, error) {
+	field := web.Field{Name: f.Name, Label: q.Label(f.Name), Value: value, MaxLength: f.MaxLength, Autocomplete: "off"}
+	options, err := names.options(ctx, f.Name, value, nil)
+	if err != nil {
+		return field, err
+	}
+	switch {
+	case options != nil:
+	case len(f.Enum) > 0:
+		options = optionsOf(q, f.Enum, []string{value})
+	case f.Type == "boolean":
+		options = []web.Option{{Value: "true", Text: q.T("form.yes"), Selected: value == "true"}, {Value: "false", Text: q.T("form.no"), Selected: value == "false"}}
+	case isTime(f):
+		field.Type, field.Value = "date", dayOf(q, value)
+	case f.Type == "integer":
+		field.Type, field.Help = "number", f.Doc
+	case f.Format == "uuid":
+		field.Help = q.T("records.filter.id")
+	default:
+		field.Help = f.Doc
+	}
+	if options != nil {
+		field.Type, field.Options = "select", slices.Insert(options, 0, web.Option{Text: q.T("filter.any")})
+	}
+	return field, nil
+}
+
+// dayOf is the day of a bound that is a time, for a field that takes days.
+func dayOf(q *web.Request, value string) string {
+	at, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		return value
+	}
+	return at.In(q.Zone).Format(time.DateOnly)
+}
+
+// parse reads a query that a form sends back; one that cannot be read is empty.
+func parse(text string) url.Values {
+	values, err := url.ParseQuery(text)
+	if err != nil || len(text) > maxAsked {
+		return url.Values{}
+	}
+	return values
+}

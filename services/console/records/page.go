@@ -1,0 +1,358 @@
+package records
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+)
+
+type recordPage struct {
+	Header   web.Header
+	Note     *web.Note
+	Tabs     []web.Tab
+	Facts    []web.Fact // of the first tab
+	Sections []section
+	More     *web.Link // list that has all of what the tab shows
+	API      web.Shown
+}
+
+// section is a table with its head.
+type section struct {
+	Title string
+	Links []web.Link // forms that add rows
+	Table web.Table
+}
+
+// shown is a record on its way to a page.
+type shown struct {
+	res    resources.Resource
+	record resources.Record
+	id     string
+	api    web.Shown
+	names  *directories
+	row    resources.Record   // that a form changes, of a table of the record
+	traits []resources.Record // attributes whose values a form asks for
+}
+
+// Tabs that do not come from the table of resources.
+const (
+	tabEvents   = "events"
+	tabRequests = "requests"
+)
+
+// latest is how many entries a tab shows.
+const latest = 20
+
+// show is the page of a record.
+func (room *Room) show(res resources.Resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		s, err := room.find(ctx, q, res)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		return room.page(ctx, q, s, q.HTTP.URL.Query().Get("tab"), nil)
+	}
+}
+
+// find reads the record in the address.
+func (room *Room) find(ctx context.Context, q *web.Request, res resources.Resource) (shown, error) {
+	s := shown{res: res, id: q.HTTP.PathValue("id"), names: &directories{q: q}}
+	if _, err := uuid.Parse(s.id); err != nil {
+		return s, web.NoPage()
+	}
+	in := web.Input{Path: map[string]string{"id": s.id}}
+	reply, err := q.Call(ctx, res.Get, in)
+	if err != nil {
+		return s, err
+	}
+	s.api = q.Show(res.Get, in, reply)
+	return s, decode(reply.Body, &s.record)
+}
+
+// at is the address of the page.
+func (s shown) at(q *web.Request) string { return q.Path(s.res.Page + "/" + s.id) }
+
+// page shows a tab of a record.
+func (room *Room) page(ctx context.Context, q *web.Request, s shown, tab string, note *web.Note) (web.Answer, error) {
+	p := recordPage{Header: room.header(q, s), Note: note, Tabs: room.tabsOf(q, s, tab), API: s.api}
+	if !slices.ContainsFunc(p.Tabs, func(t web.Tab) bool { return t.Current }) {
+		p.Tabs[0].Current, tab = true, ""
+	}
+	var err error
+	switch tab {
+	case "":
+		if s.res.About != nil && note == nil {
+			p.Note = s.res.About(q, s.record)
+		}
+		err = room.overview(ctx, q, s, &p)
+	case tabEvents:
+		err = room.events(ctx, q, s, &p)
+	case tabRequests:
+		err = room.requests(ctx, q, s, &p)
+	default:
+		err = room.listed(ctx, q, s, tab, &p)
+	}
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return web.Show("records/record", p.Header.Title, p), nil
+}
+
+// titleOf is what people call a record.
+func titleOf(q *web.Request, res resources.Resource, r resources.Record) string {
+	name := r.Text(res.Title)
+	switch {
+	case name == "":
+		return q.T("records.one." + res.Name)
+	case res.Title == "number":
+		return q.T("records.numbered", q.T("records.one."+res.Name), name)
+	}
+	return name
+}
+
+func (room *Room) header(q *web.Request, s shown) web.Header {
+	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: q.T("records.list." + s.res.Name), Href: q.Path(s.res.At)}}}
+	if state := s.record.Text(s.res.State); state != "" && state != "none" {
+		chip := value(q, resources.Column{Name: s.res.State, Kind: resources.AsState}, s.record).Chip
+		h.Chip = chip
+	}
+	if s.record.Has("createdAt") {
+		h.Facts = q.T("records.made", moments(q, s.record.Text("createdAt")).At.Short())
+	}
+	h.Links, h.Actions = room.buttons(q, s)
+	return h
+}
+
+// tabsOf are the parts of the page: what it is, each list of the API that belongs to it, its events, its requests.
+func (room *Room) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
+	tabs := []web.Tab{{Text: q.T("records.tab.overview"), Href: s.at(q), Current: tab == ""}}
+	add := func(name string) {
+		tabs = append(tabs, web.Tab{Text: q.T("records.tab." + name), Href: web.With(s.at(q), "tab", name), Current: tab == name})
+	}
+	for _, t := range s.res.Tables {
+		if t.Field == "" && room.maySee(q, t) {
+			add(t.Name)
+		}
+	}
+	if q.Sees(web.Events) && q.Allows("events", false) {
+		add(tabEvents)
+	}
+	if q.Sees(web.Requests) {
+		add(tabRequests)
+	}
+	return tabs
+}
+
+// maySee reports whether the person, and the company, have the operation of a table.
+func (room *Room) maySee(q *web.Request, t resources.Table) bool {
+	return (t.Sees == "" || q.Sees(t.Sees)) && q.Offers(t.List)
+}
+
+// overview shows the fields of the record, and the tables that it has itself.
+func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+	for _, c := range append(slices.Clone(s.res.Columns), s.res.Facts...) {
+		if !says(s, c) {
+			continue
+		}
+		cell, err := room.cell(ctx, q, c, s.record, s.names)
+		if err != nil {
+			return err
+		}
+		if cell.Num = false; c.Kind == resources.AsAmount {
+			cell.Text += "\u00a0" + q.Company.Currency
+		}
+		p.Facts = append(p.Facts, web.Fact{Label: q.Label(c.Name), Cell: cell})
+	}
+	p.Facts = append(p.Facts, web.Fact{Label: q.Label("id"), Cell: web.Code(s.id, "")}, web.Fact{Label: q.Label("version"), Cell: web.Text(s.record.Text("version"))})
+	for _, t := range s.res.Tables {
+		rows := s.record.Records(t.Field)
+		if t.Field == "" || len(rows) == 0 {
+			continue
+		}
+		of, err := room.rows(ctx, q, s, t, rows)
+		if err != nil {
+			return err
+		}
+		p.Sections = append(p.Sections, section{Title: q.T("records.tab." + t.Name), Table: of})
+	}
+	return nil
+}
+
+// says reports whether a field tells something beside the header: it has a value, and is not an amount of nothing.
+func says(s shown, c resources.Column) bool {
+	if !s.record.Has(c.Name) || c.Name == s.res.Title || c.Name == "createdAt" || c.Kind == resources.AsWords && len(s.record.Texts(c.Name)) == 0 {
+		return false
+	}
+	return c.Kind != resources.AsAmount && c.Kind != resources.AsPercent || s.record.Text(c.Name) != "0" || c.Name == "total" || c.Name == "amountDue"
+}
+
+// listed shows a table that an operation lists.
+func (room *Room) listed(ctx context.Context, q *web.Request, s shown, name string, p *recordPage) error {
+	i := slices.IndexFunc(s.res.Tables, func(t resources.Table) bool { return t.Name == name })
+	t := s.res.Tables[i]
+	rows, api, err := room.entries(ctx, q, s, t)
+	if err != nil {
+		return err
+	}
+	p.API = api
+	of, err := room.rows(ctx, q, s, t, rows)
+	p.Sections = []section{{Title: q.T("records.tab." + t.Name), Links: room.additions(q, s, t), Table: of}}
+	if t.All != "" && len(rows) > 0 {
+		p.More = &web.Link{Text: q.T("records.all", q.T("records.tab."+t.Name)), Href: web.With(q.Path(t.All), t.Where, s.id)}
+	}
+	return err
+}
+
+// entries calls the operation of a table.
+func (room *Room) entries(ctx context.Context, q *web.Request, s shown, t resources.Table) (rows []resources.Record, api web.Shown, err error) {
+	in, paged := web.Input{Query: url.Values{}}, slices.ContainsFunc(q.Operation(t.List).Params, func(f httpapi.Shape) bool { return f.Name == "pageSize" })
+	if paged {
+		in.Query.Set("pageSize", strconv.Itoa(latest))
+	}
+	if t.Include != "" {
+		in.Query.Set("include", t.Include)
+	}
+	if t.Where == "" {
+		in.Path = map[string]string{"id": s.id}
+	} else {
+		in.Query.Set(t.Where, s.id)
+	}
+	reply, err := q.Call(ctx, t.List, in)
+	if err != nil {
+		return nil, api, err
+	}
+	api = q.Show(t.List, in, reply)
+	if !paged {
+		return rows, api, decode(reply.Body, &rows)
+	}
+	var page struct{ Items []resources.Record }
+	err = decode(reply.Body, &page)
+	return page.Items, api, err
+}
+
+// maxRows is how many lines of a document a page shows.
+const maxRows = 500
+
+// rows is a table of a record, with its sums and with the commands of its rows.
+func (room *Room) rows(ctx context.Context, q *web.Request, s shown, t resources.Table, rows []resources.Record) (web.Table, error) {
+	out := web.Table{Label: q.T("records.tab." + t.Name), Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
+	acts := room.rowCommands(q, s.res, t)
+	columns := slices.DeleteFunc(slices.Clone(t.Columns), func(c resources.Column) bool {
+		return c.Hidden || !slices.ContainsFunc(rows, func(r resources.Record) bool { return r.Has(c.Name) }) && c.Name != t.Columns[0].Name
+	})
+	for _, c := range columns {
+		out.Columns = append(out.Columns, web.Column{Text: label(q, c), Num: c.Kind.End()})
+	}
+	out.Columns = append(out.Columns, make([]web.Column, len(acts))...)
+	for i, r := range rows {
+		if i == maxRows {
+			break
+		}
+		var row []web.Cell
+		for _, c := range columns {
+			cell, err := room.cell(ctx, q, c, r, s.names)
+			if err != nil {
+				return out, err
+			}
+			row = append(row, cell)
+		}
+		for _, c := range acts {
+			row = append(row, room.rowCommand(q, s, c, r))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	out.Foot = sumsOf(q, t, columns, rows, len(acts))
+	return out, nil
+}
+
+// sumsOf is the last row of a table, with the sums of its columns.
+func sumsOf(q *web.Request, t resources.Table, columns []resources.Column, rows []resources.Record, acts int) []web.Cell {
+	if len(t.Sums) == 0 || len(rows) == 0 {
+		return nil
+	}
+	foot := make([]web.Cell, 0, len(columns)+acts)
+	for _, c := range columns {
+		cell := web.Cell{Num: c.Kind.End()}
+		if slices.Contains(t.Sums, c.Name) {
+			var sum int64
+			for _, r := range rows {
+				sum += r.Number(c.Name)
+			}
+			cell.Text = q.Amount(sum)
+		}
+		foot = append(foot, cell)
+	}
+	if foot[0].Text == "" {
+		foot[0] = web.Text(q.T("records.sum"))
+	}
+	return append(foot, make([]web.Cell, acts)...)
+}
+
+// events shows the latest events of the record; each leads to its way.
+func (room *Room) events(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+	id, err := uuid.Parse(s.id)
+	if err != nil {
+		return web.NoPage()
+	}
+	found, _, err := room.Events.Latest(ctx, q.Caller, webhooks.LatestQuery{EntityID: id, Limit: latest})
+	if err != nil {
+		return err
+	}
+	t := web.Table{
+		Label: q.T("records.tab.events"), Columns: []web.Column{{Text: q.T("events.name")}, {Text: q.T("events.version"), Num: true}, {Text: q.T("audit.when")}, {Text: q.T("events.id")}},
+		Empty: web.Empty{Title: q.T("records.events.none"), Text: q.T("records.events.none.text")},
+	}
+	for _, e := range found {
+		at := q.Path("/events/" + e.ID.String())
+		t.Rows = append(t.Rows, []web.Cell{web.LinkTo(e.Event, at), web.Number(strconv.FormatInt(e.Version, 10)), web.When(q.At(e.OccurredAt)), web.Code(e.ID.String(), at)})
+	}
+	p.Sections = []section{{Title: q.T("records.tab.events"), Table: t}}
+	if len(found) > 0 {
+		p.More = &web.Link{Text: q.T("events.of_record"), Href: web.With(q.Path("/events"), "entity", s.id)}
+	}
+	in := web.Input{Query: url.Values{"entityId": {s.id}, "start": {"oldest"}}}
+	p.API = web.Shown{Curl: q.Curl("listEvents", in)}
+	return nil
+}
+
+// requests shows the latest requests of tokens that were about the record.
+func (room *Room) requests(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+	in := web.Input{Query: url.Values{"entityId": {s.id}, "limit": {strconv.Itoa(latest)}}}
+	reply, err := q.Call(ctx, "listRequests", in)
+	if err != nil {
+		return err
+	}
+	p.API = q.Show("listRequests", in, reply)
+	var page struct{ Items []resources.Record }
+	if err := decode(reply.Body, &page); err != nil {
+		return err
+	}
+	t := web.Table{
+		Label: q.T("records.tab.requests"),
+		Columns: []web.Column{
+			{Text: q.T("records.request")}, {Text: q.T("webhooks.answer")}, {Text: q.T("events.token")}, {Text: q.T("webhooks.took"), Num: true}, {Text: q.T("audit.when")},
+		},
+		Empty: web.Empty{Title: q.T("records.requests.none"), Text: q.T("records.requests.none.text")},
+	}
+	for _, r := range page.Items {
+		kind, status := web.Good, r.Number("status")
+		if status >= http.StatusBadRequest {
+			kind = web.Bad
+		}
+		t.Rows = append(t.Rows, []web.Cell{
+			web.LinkTo(r.Text("method")+" "+r.Text("route"), q.Path("/go/"+web.Segment(r.Text("id")))), web.State(kind, r.Text("status")).With(r.Text("code")), web.Text(r.Text("tokenName")),
+			web.Number(q.T("unit.ms", r.Number("durationMs"))), moments(q, r.Text("createdAt")),
+		})
+	}
+	p.Sections = []section{{Title: q.T("records.tab.requests"), Table: t}}
+	return nil
+}

@@ -1,0 +1,219 @@
+package records
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/platform/company"
+)
+
+func of(currency string) *web.Request {
+	return &web.Request{Company: company.Company{Settings: company.Settings{Currency: currency}}}
+}
+
+// What a form shows of an amount is what it sends, in every currency and however people group and separate digits.
+func TestAmountsOfForms(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := of(rapid.SampledFrom([]string{"EUR", "JPY", "KWD"}).Draw(t, "currency"))
+		n := rapid.Int64Range(-1<<53, 1<<53).Draw(t, "amount")
+		typed := decimalOf(q, json.Number(jsonOf(n)).String())
+		require.Equal(t, n, q.Minor(typed))
+		require.Equal(t, n, q.Minor(" "+strings.ReplaceAll(typed, ".", ",")+" "))
+		require.Equal(t, n, q.Minor(strings.ReplaceAll(q.Amount(n), "−", "-")), "what a page shows can be typed")
+	})
+	require.Equal(t, int64(1250), of("EUR").Minor("12.5"))
+	for _, wrong := range []string{"", "-", "12.345", "1e3", "0x1", "1.2.3", "12,5,0", "--1", "١٢", "9999999999999999999", "12.-5"} {
+		require.Equal(t, wrong, of("EUR").Minor(wrong), "the API says what is wrong")
+	}
+}
+
+func jsonOf(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// Only lines of which something is left are asked for; what is typed for them is sent in their order.
+func TestQuantitiesOfLines(t *testing.T) {
+	t.Parallel()
+	var r resources.Record
+	require.NoError(t, decode([]byte(`{"lines":[{"id":"a","kind":"product","qty":3,"shippedQty":0.5},{"id":"b","kind":"service","qty":1,"shippedQty":0},
+		{"id":"c","kind":"product","qty":2,"shippedQty":2},{"id":"d","kind":"product","qty":1,"shippedQty":0}]}`), &r))
+	ship := &resources.RowsInput{Field: "items", ID: "orderLineId", Done: "shippedQty", Only: "product"}
+	var left []string
+	for _, l := range r.Records("lines") {
+		if n, ok := leftOf(l, ship); ok {
+			left = append(left, l.Text("id")+" "+n)
+		}
+	}
+	require.Equal(t, []string{"a 2.5", "d 1"}, left)
+	items := itemsOfRows(ship, shown{record: r}, url.Values{"qty.d": {"1,5"}, "qty.a": {"0.000"}, "qty.b": {"some"}, "qty.x": {"9"}})
+	require.JSONEq(t, `[{"orderLineId":"b","qty":"some"},{"orderLineId":"d","qty":1.5}]`, jsonOf(items))
+}
+
+// Every list, tab and command has its texts, and one that cannot be taken back says what will happen.
+func TestResourcesHaveTheirTexts(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../web/texts/en.json")
+	require.NoError(t, err)
+	var texts map[string]string
+	require.NoError(t, json.Unmarshal(raw, &texts))
+	used := map[string]bool{}
+	need := func(key string) {
+		t.Helper()
+		used[key] = true
+		require.Contains(t, texts, key)
+	}
+	for _, res := range resources.All() {
+		need("records.list." + res.Name)
+		need("records.one." + res.Name)
+		if res.Create != "" {
+			need("records.new." + res.Name)
+		}
+		for _, tab := range res.Tables {
+			need("records.tab." + tab.Name)
+		}
+		for _, c := range res.Commands {
+			need("records.do." + c.Name)
+			if c.Danger {
+				need("records.confirm." + c.Name)
+			}
+			if c.Rows != nil {
+				need("records.rows." + c.Name)
+			}
+		}
+	}
+	for key := range texts {
+		for _, kind := range []string{"list", "one", "new", "do", "rows"} {
+			if strings.HasPrefix(key, "records."+kind+".") {
+				require.True(t, used[key], "nothing shows the text %s", key)
+			}
+		}
+	}
+}
+
+// schema is a part of the API description.
+type schema struct {
+	Ref        string            `json:"$ref"`
+	Properties map[string]schema `json:"properties"`
+	Items      *schema           `json:"items"`
+}
+
+// described is the API description, as far as the table of resources speaks of it.
+type described struct {
+	Paths map[string]map[string]struct {
+		ID   string `json:"operationId"`
+		Body struct {
+			Content map[string]struct{ Schema schema } `json:"content"`
+		} `json:"requestBody"`
+		Parameters []struct{ Name string }
+		Responses  map[string]struct {
+			Content map[string]struct{ Schema schema } `json:"content"`
+		}
+	}
+	Components struct{ Schemas map[string]schema }
+}
+
+// fields are those of an answer: of a record, or of the records of a list.
+func (d described) fields(s schema) map[string]schema {
+	for {
+		_, page := s.Properties["nextCursor"]
+		switch {
+		case s.Ref != "":
+			s = d.Components.Schemas[s.Ref[strings.LastIndex(s.Ref, "/")+1:]]
+		case s.Items != nil:
+			s = *s.Items
+		case page:
+			s = s.Properties["items"]
+		default:
+			return s.Properties
+		}
+	}
+}
+
+// of returns the fields of the answer and of the body of an operation.
+func (d described) of(t *testing.T, id string) (answer, body map[string]schema, parameters []string) {
+	t.Helper()
+	for _, methods := range d.Paths {
+		for _, op := range methods {
+			if op.ID != id {
+				continue
+			}
+			for status, res := range op.Responses {
+				if status[0] == '2' {
+					answer = d.fields(res.Content["application/json"].Schema)
+				}
+			}
+			for _, p := range op.Parameters {
+				parameters = append(parameters, p.Name)
+			}
+			return answer, d.fields(op.Body.Content["application/json"].Schema), parameters
+		}
+	}
+	t.Fatalf("there is no operation %s", id)
+	return nil, nil, nil
+}
+
+// Every field that the table names is one of the API.
+func TestResourcesNameFieldsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../../schemas/openapi/openapi.json")
+	require.NoError(t, err)
+	var api described
+	require.NoError(t, json.Unmarshal(raw, &api))
+	for _, res := range resources.All() {
+		item, _, _ := api.of(t, res.List)
+		for _, c := range res.Columns {
+			require.Contains(t, item, c.Name, res.List)
+			if c.ID != "" {
+				require.Contains(t, item, c.ID, res.List)
+			}
+		}
+		if res.Get == "" {
+			continue
+		}
+		one, _, _ := api.of(t, res.Get)
+		for _, name := range []string{res.Title, res.State} {
+			require.True(t, name == "" || one[name].Ref == "" && len(one) > 0, res.Get)
+		}
+		for _, c := range res.Facts {
+			require.Contains(t, one, c.Name, res.Get)
+		}
+		for _, tab := range res.Tables {
+			fields := api.fields(one[tab.Field])
+			if tab.Field == "" {
+				var parameters []string
+				if fields, _, parameters = api.of(t, tab.List); tab.Where != "" {
+					require.Contains(t, parameters, tab.Where, tab.List)
+				}
+			}
+			for _, c := range tab.Columns {
+				require.Contains(t, fields, c.Name, "%s of %s", tab.Name, res.Name)
+			}
+			for _, name := range tab.Sums {
+				require.Contains(t, fields, name, "%s of %s", tab.Name, res.Name)
+			}
+		}
+		for _, c := range append(res.Commands, creation(res)) {
+			if c.Op == "" {
+				continue
+			}
+			_, body, parameters := api.of(t, c.Op)
+			for _, name := range c.Fields {
+				require.Contains(t, body, name, c.Op)
+			}
+			require.True(t, c.Param == "" || strings.Contains(strings.Join(parameters, " "), c.Param), c.Op)
+		}
+	}
+}

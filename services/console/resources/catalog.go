@@ -1,0 +1,132 @@
+package resources
+
+import (
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// variantFields are those that the forms of a variant ask for, beside its attributes.
+var variantFields = []string{"sku", "name", "price", "cost", "barcode", "status", "sortOrder"}
+
+func products() Resource {
+	return Resource{
+		Name: "products", Area: web.Catalog, Scope: "catalog", Component: "catalog",
+		At: "/products", Page: "/products", Title: "name", State: "status",
+		List: "listProducts", Get: "getProduct", Export: true,
+		Find:   &Find{Kind: "product", Also: []string{"sku"}, By: []string{"externalId", "sku", "barcode"}, Names: true},
+		Create: "createProduct",
+		Asks: []string{
+			"name", "sku", "price", "cost", "categoryId", "brand", "model", "barcode", "unit", "hasStock", "description",
+		},
+		Columns: []Column{
+			text("name"), code("sku"), state("status"), text("brand"), amount("price"), number("variantsCount"), text("unit"),
+			amount("cost").Less(), text("model").Less(), code("barcode").Less(), entry("categoryId").Less(), yes("hasStock").Less(),
+			yes("isBundle").Less(), qty("minOrderQty").Less(), qty("orderStepQty").Less(), qty("packQty").Less(),
+			text("source").Less(), code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
+		},
+		Facts: []Column{text("description"), qty("stockQty"), qty("stockAvailable"), yes("isLowStock"), entry("defaultSupplierId")},
+		Tables: []Table{
+			{
+				Name: "variants", List: "listProductVariants", Include: "attributes,stock",
+				Columns: []Column{
+					code("sku"), pairs("attributes"), text("name"), state("status"), amount("effectivePrice"), amount("cost"),
+					code("barcode"), qty("stockQty"), qty("stockAvailable"),
+				},
+			},
+			{
+				Name: "stocks", List: "listStocks", Where: "productId", Sees: web.Warehouse, All: "/stock/list",
+				Columns: []Column{
+					text("warehouseName"), code("variantSku"), qty("qty"), qty("reserved"), qty("available"), qty("reorderPoint"),
+				},
+			},
+			{
+				Name: "costs", Field: "costComponents",
+				Columns: []Column{text("label"), qty("qty"), amount("unitCost"), amount("amount")},
+				Sums:    []string{"amount"},
+			},
+		},
+		Commands: []Command{
+			{
+				Name: "edit", Op: "updateProduct", Form: true,
+				Fields: []string{
+					"name", "sku", "price", "cost", "status", "categoryId", "brand", "model", "barcode", "unit", "description",
+					"hasStock",
+				},
+			},
+			{Name: "delete", Op: "deleteProduct", Danger: true, Ends: true},
+			{
+				Name: "new_variant", Op: "createProductVariant", Adds: "variants", Form: true, Fields: variantFields,
+				Traits: &TraitsInput{Field: "attributes"},
+			},
+			{
+				Name: "variant_matrix", Op: "createVariantMatrix", Adds: "variants", Form: true,
+				Fields: []string{"price", "cost", "status"}, Traits: &TraitsInput{Field: "axes", Matrix: true},
+			},
+			{
+				Name: "edit_variant", Op: "updateProductVariant", Table: "variants", Param: "variantId", Form: true,
+				Fields: variantFields, Traits: &TraitsInput{Field: "attributes"},
+			},
+			{
+				Name: "hide_variant", Op: "deleteProductVariant", Table: "variants", Param: "variantId", Danger: true,
+				When: is("active"),
+			},
+		},
+	}
+}
+
+func services() Resource {
+	return Resource{
+		Name: "services", Area: web.Catalog, Scope: "catalog", Component: "catalog",
+		At: "/services", Page: "/services", Title: "name", State: "status",
+		List: "listServices", Get: "getService", Export: true,
+		Find:   &Find{Kind: "service", Also: []string{"sku"}, By: []string{"externalId", "sku"}, Names: true},
+		Create: "createService",
+		Asks:   []string{"name", "sku", "price", "priceModel", "durationMinutes", "categoryId"},
+		Columns: []Column{
+			text("name"), code("sku"), state("status"), word("priceModel"), amount("price"), amount("totalCost"),
+			number("durationMinutes"), entry("categoryId").Less(), text("source").Less(), code("externalId").Less(),
+			moment("createdAt").Less(), moment("updatedAt").Less(),
+		},
+		Tables: []Table{
+			{
+				Name: "costs", Field: "costItems",
+				Columns: []Column{text("label").Of("products", "productId"), qty("qty"), amount("unitCost"), amount("amount")},
+				Sums:    []string{"amount"},
+			},
+		},
+		Commands: []Command{
+			{
+				Name: "edit", Op: "updateService", Form: true,
+				Fields: []string{"name", "sku", "price", "priceModel", "durationMinutes", "status", "categoryId"},
+			},
+			{Name: "delete", Op: "deleteService", Danger: true, Ends: true},
+		},
+	}
+}
+
+func categories() Resource {
+	return Resource{
+		Name: "categories", Area: web.Catalog, Scope: "catalog", Component: "catalog",
+		At: "/categories", Page: "/categories", Title: "name",
+		List: "listCategories", Get: "getCategory", Whole: true,
+		Create: "createCategory",
+		Asks:   []string{"name", "parentId", "prefix", "sortOrder", "color", "icon"},
+		Columns: []Column{
+			text("name"), words("path"), number("productsCount"), number("sortOrder"), text("prefix").Less(), text("source").Less(),
+			code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
+		},
+		Facts: []Column{code("parentId").Of("categories", "parentId"), text("color"), text("icon")},
+		Tables: []Table{
+			{
+				Name: "products", List: "listProducts", Where: "categoryId", All: "/products",
+				Columns: []Column{text("name").Of("products", "id"), code("sku"), state("status"), amount("price")},
+			},
+		},
+		Commands: []Command{
+			{
+				Name: "edit", Op: "updateCategory", Form: true,
+				Fields: []string{"name", "parentId", "sortOrder", "color", "icon", "prefix"},
+			},
+			{Name: "delete", Op: "deleteCategory", Danger: true, Ends: true},
+		},
+	}
+}

@@ -1,0 +1,64 @@
+package resources
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// Find is how the records of a list are found by what somebody types.
+type Find struct {
+	Kind     string   // key of its text, find.kind.KIND
+	By       []string // filters of the list that a record is found by exactly
+	Names    bool     // search= looks for names
+	Contacts bool     // search= looks for phone numbers and addresses
+	Also     []string // fields that stand behind the title, the first that has a text
+
+	Title string // field that people call a record by; "" = that of the resource
+	Page  string // address of a record, without its id; "" = that of the resource
+	ID    string // field with the id of the record of that page; "" = id
+}
+
+// Answers reports whether records are found by a filter exactly.
+func (f *Find) Answers(filter string) bool { return slices.Contains(f.By, filter) }
+
+// Numbered reports whether people call a record by a number.
+func (f *Find) Numbered() bool { return f.Answers("number") || f.Answers("reference") }
+
+// Found are the lists that are looked through, in the order in which what is found is shown.
+func Found() []Resource {
+	all := []Resource{orders(), sales(), bookings(), deals(), receipts(), clients(), leads(), products(), services(), suppliers(), payments()}
+	for _, r := range all {
+		r.Find.Title, r.Find.Page, r.Find.ID = cmp.Or(r.Find.Title, r.Title), cmp.Or(r.Find.Page, r.Page), cmp.Or(r.Find.ID, "id")
+	}
+	return all
+}
+
+// Single is a kind of record that no list finds by its id.
+type Single struct {
+	Kind  string // key of its text, find.kind.KIND
+	Area  web.Area
+	Get   string // operation
+	Admin bool   // of the admin API
+	Param string // of its path
+	Page  string // address, without the id
+	Title string // field that people call it by; "" = its id
+}
+
+// KindRequest is the kind of requests, whose pages have addresses of their own.
+const KindRequest = "request"
+
+// Singles are the records that are asked for by their id.
+func Singles() []Single {
+	return []Single{
+		{Kind: "event", Area: web.Events, Get: "getEvent", Param: "eventId", Page: "/events", Title: "event"},
+		{Kind: "delivery", Area: web.Webhooks, Get: "getWebhookDelivery", Param: "id", Page: "/webhooks/deliveries", Title: "event"},
+		{Kind: "subscription", Area: web.Webhooks, Get: "getWebhookSubscription", Param: "id", Page: "/webhooks", Title: "url"},
+		{Kind: KindRequest, Area: web.Events, Get: "getRequest", Param: "id", Page: "/requests", Title: "requestId"},
+		{Kind: "shift", Area: web.Sales, Get: "getShift", Param: "id", Page: "/shifts", Title: "number"},
+		{Kind: "category", Area: web.Catalog, Get: "getCategory", Param: "id", Page: "/categories", Title: "name"},
+		{Kind: "user", Area: web.People, Get: "getUser", Admin: true, Param: "id", Page: "/people", Title: "name"},
+		{Kind: "token", Area: web.Tokens, Get: "getToken", Admin: true, Param: "id", Page: "/tokens", Title: "name"},
+	}
+}

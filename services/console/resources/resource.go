@@ -1,0 +1,147 @@
+package resources
+
+import (
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// Resource is a list of the API with the pages of its records.
+type Resource struct {
+	Name      string // as exports name it; the last part of keys of its texts
+	Area      web.Area
+	Scope     string
+	Component string
+
+	At        string                                   // address of the list
+	Page      string                                   // address of a record without its id; "" = records have no page of their own
+	Elsewhere bool                                     // the page of a record is that of another package
+	Title     string                                   // field that people call a record by
+	State     string                                   // field of the state; "" = it has none
+	About     func(q *web.Request, r Record) *web.Note // the sentence that the page of a record begins with; nil = none
+
+	List, Get string // operations
+	Whole     bool   // the list has neither pages nor a total
+	Export    bool   // the list can be exported
+	Find      *Find  // nil = the find field does not look through it
+
+	Create string      // operation; "" = the page of the list makes none
+	Asks   []string    // fields that its form asks for, in order
+	Lines  *LinesInput // of a new record; nil = it has none
+
+	Columns  []Column
+	Facts    []Column // of the page, beside columns
+	Tables   []Table
+	Commands []Command
+}
+
+// Kind is how a value is shown.
+type Kind int
+
+const (
+	AsText    Kind = iota
+	AsNumber       // whole, such as a count
+	AsAmount       // minor units
+	AsQty          // with decimals
+	AsPercent      // with decimals
+	AsTime         // a moment
+	AsDate         // a day
+	AsState        // one of a few words
+	AsWord         // one of a few words that is no state
+	AsYes          // true or false
+	AsID           // for machines
+	AsWords        // several texts
+	AsEntry        // id of an entry of a directory, which has a name
+	AsPairs        // texts by their names
+)
+
+// Column is a field of a record that a list or a page shows.
+type Column struct {
+	Name   string
+	Kind   Kind
+	Hidden bool   // not in the list unless chosen
+	ID     string // field with the id of the record that the value names; "" = it leads nowhere
+	To     string // name of the resource of that record
+}
+
+func text(name string) Column    { return Column{Name: name} }
+func number(name string) Column  { return Column{Name: name, Kind: AsNumber} }
+func amount(name string) Column  { return Column{Name: name, Kind: AsAmount} }
+func qty(name string) Column     { return Column{Name: name, Kind: AsQty} }
+func percent(name string) Column { return Column{Name: name, Kind: AsPercent} }
+func moment(name string) Column  { return Column{Name: name, Kind: AsTime} }
+func date(name string) Column    { return Column{Name: name, Kind: AsDate} }
+func state(name string) Column   { return Column{Name: name, Kind: AsState} }
+func word(name string) Column    { return Column{Name: name, Kind: AsWord} }
+func yes(name string) Column     { return Column{Name: name, Kind: AsYes} }
+func code(name string) Column    { return Column{Name: name, Kind: AsID} }
+func words(name string) Column   { return Column{Name: name, Kind: AsWords} }
+func entry(name string) Column   { return Column{Name: name, Kind: AsEntry} }
+func pairs(name string) Column   { return Column{Name: name, Kind: AsPairs} }
+
+// Less leaves the column out of the list until somebody chooses it.
+func (c Column) Less() Column {
+	c.Hidden = true
+	return c
+}
+
+// Of makes the value lead to the record of another resource, whose id is in another field.
+func (c Column) Of(resource, id string) Column {
+	c.To, c.ID = resource, id
+	return c
+}
+
+// End is right-aligned.
+func (k Kind) End() bool { return k == AsNumber || k == AsAmount || k == AsQty || k == AsPercent }
+
+// Table is a list inside a record, or one that another operation knows.
+type Table struct {
+	Name    string // last part of its key of texts
+	Field   string // field of the record that has it; "" = an operation lists it, and it has a tab of its own
+	List    string // operation
+	Where   string // filter of the operation that takes the id of the record; "" = its path does
+	Include string // parameter of the operation: what its rows have beside their fields
+	Columns []Column
+	Sums    []string // columns that are added up
+	Sees    web.Area // area whose records these are; "" = that of the record
+	All     string   // address of the list of them all
+}
+
+// Command is an operation that changes a record.
+type Command struct {
+	Name   string // last part of its keys of texts
+	Op     string
+	When   func(r Record) bool // nil = always
+	Each   string              // field of the record with the values of param, each of which is a command of its own
+	Param  string              // parameter of the path beside id: a value of each, or the id of a row
+	Table  string              // the command is one of the rows of this table
+	Adds   string              // the command stands above this table, and adds rows to it
+	Form   bool                // people fill in fields
+	Fields []string            // that the form asks for, in order; nil = all
+	Rows   *RowsInput          // quantities of lines that the form asks for
+	Traits *TraitsInput        // values of attributes that the form asks for
+	Danger bool
+	Makes  bool   // it answers another record of the resource, which the page leads to
+	Ends   bool   // the record is gone then
+	To     string // resource of the record that it makes, whose id is in the field idOf of the answer
+	IDOf   string
+}
+
+// LinesInput is a field of a body with the lines of a new document.
+type LinesInput struct {
+	Field string // of the body
+	Ref   string // field of a line with the id of the product
+	Price string // field of a line with its price
+}
+
+// RowsInput is a field of a body that is an array with a quantity for some lines of the record.
+type RowsInput struct {
+	Field string // of the body
+	ID    string // field of an element that names the line
+	Done  string // field of a line: how much of it is dealt with
+	Only  string // kind of the lines; "" = all
+}
+
+// TraitsInput is a field of a body with values of the attributes that tell the variants of a product apart.
+type TraitsInput struct {
+	Field  string // of the body
+	Matrix bool   // several options of each attribute; each combination becomes a variant
+}

@@ -1,0 +1,74 @@
+package resources
+
+import (
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+func sales() Resource {
+	return Resource{
+		Name: "sales", Area: web.Sales, Scope: "sales", Component: "cashier",
+		At: "/sales", Page: "/sales", Title: "number", State: "refundStatus", About: aboutSale,
+		List: "listSales", Get: "getSale", Export: true,
+		Find: &Find{Kind: "sale", Also: []string{"customerName"}, By: []string{"number", "externalId"}},
+		Columns: []Column{
+			number("number"), moment("createdAt"), state("kind"), state("refundStatus"),
+			text("customerName").Of("clients", "customerId"), text("cashierName"), word("paymentMethod"), number("linesCount"),
+			amount("total"), amount("refundedTotal").Less(), amount("subtotal").Less(), amount("discountAmount").Less(),
+			text("customerPhone").Less(), amount("receivedAmount").Less(), amount("changeAmount").Less(),
+			number("redeemedPoints").Less(), number("earnedPoints").Less(), text("reason").Less(), entry("warehouseId").Less(),
+			word("channel").Less(), text("source").Less(), code("externalId").Less(), moment("updatedAt").Less(),
+		},
+		Facts: []Column{
+			percent("discountPercent"), code("refundOfSaleId").Of("sales", "refundOfSaleId"),
+			code("shiftId").Of("shifts", "shiftId"), entry("createdById"),
+		},
+		Tables: []Table{
+			lines(qty("refundedQty")),
+			{
+				Name: "payments", Field: "payments",
+				Columns: []Column{
+					moment("createdAt"), word("paymentMethod"), text("paymentMethodExt"), amount("amount"),
+					amount("refundedAmount"),
+				},
+				Sums: []string{"amount", "refundedAmount"},
+			},
+			{
+				Name: "refunds", List: "listSales", Where: "refundOfSaleId", All: "/sales",
+				Columns: []Column{
+					number("number").Of("sales", "id"), moment("createdAt"), text("cashierName"), text("reason"), amount("total"),
+				},
+			},
+		},
+		Commands: []Command{
+			{
+				Name: "refund", Op: "refundSale", Form: true, Danger: true, Makes: true, Fields: []string{"reason"},
+				When: refundable, Rows: &RowsInput{Field: "items", ID: "saleLineId", Done: "refundedQty"},
+			},
+		},
+	}
+}
+
+func aboutSale(q *web.Request, r Record) *web.Note {
+	switch {
+	case r.Text("kind") == "refund":
+		return &web.Note{Kind: web.Info, Text: q.T("records.is.refund")}
+	case r.Number("refundedTotal") > 0:
+		return &web.Note{Kind: web.Warn, Text: q.T("records.is.refunded", q.Money(r.Number("refundedTotal")), q.Money(r.Number("total")))}
+	}
+	return nil
+}
+
+func refundable(r Record) bool { return r.Text("kind") == "sale" && r.Text("refundStatus") != "full" }
+
+func shifts() Resource {
+	return Resource{
+		Name: "shifts", Area: web.Sales, Scope: "sales", Component: "cashier",
+		At: "/shifts", Page: "/shifts", Elsewhere: true, Title: "number", State: "status",
+		List: "listShifts", Get: "getShift", Export: true,
+		Columns: []Column{
+			number("number"), moment("openedAt"), moment("closedAt"), state("status"), text("cashierName"), number("salesCount"),
+			amount("salesTotal"), number("refundsCount"), amount("refundsTotal"), amount("expectedCash"), amount("cashDifference"),
+			amount("openingCash").Less(), amount("closingCash").Less(), amount("cashIn").Less(), amount("cashOut").Less(),
+		},
+	}
+}

@@ -1,0 +1,182 @@
+package webhooks
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+)
+
+// call calls an operation on the record in the path and leads back to its page.
+func call(ctx context.Context, q *web.Request, operation string, body any, to func(id uuid.UUID, reply *web.Reply) (string, error)) (web.Answer, error) {
+	id, err := q.PathID("id")
+	if err != nil {
+		return web.Answer{}, err
+	}
+	reply, err := q.Call(ctx, operation, web.Input{Path: map[string]string{"id": id.String()}, Body: body})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	path, err := to(id, reply)
+	return web.Go(q.Path(path)), err
+}
+
+// backTo is the page of the subscription, which says what was done.
+func backTo(done string) func(uuid.UUID, *web.Reply) (string, error) {
+	return func(id uuid.UUID, _ *web.Reply) (string, error) {
+		return "/webhooks/" + id.String() + "?done=" + done, nil
+	}
+}
+
+// test sends a test message and leads to the page of the subscription, where the answer appears.
+func (r *Room) test(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return call(ctx, q, "testWebhookSubscription", nil, func(id uuid.UUID, reply *web.Reply) (string, error) {
+		var started webhooks.TestStarted
+		err := reply.Into(&started)
+		return "/webhooks/" + id.String() + "?test=" + started.DeliveryID.String(), err
+	})
+}
+
+// active is the body that pauses or resumes.
+type active struct {
+	IsActive bool `json:"isActive"`
+}
+
+func (r *Room) pause(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return call(ctx, q, "updateWebhookSubscription", active{false}, backTo("paused"))
+}
+
+func (r *Room) resume(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return call(ctx, q, "updateWebhookSubscription", active{true}, backTo("resumed"))
+}
+
+func (r *Room) remove(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return call(ctx, q, "deleteWebhookSubscription", nil, func(uuid.UUID, *web.Reply) (string, error) { return "/webhooks?done=deleted_webhook", nil })
+}
+
+type secretPage struct {
+	Header web.Header
+	Note   web.Note
+	Secret string
+	Next   web.Link
+}
+
+// showSecret is the one page that shows a secret.
+func showSecret(q *web.Request, reply *web.Reply, text string) (web.Answer, error) {
+	var s struct { // of the answer, whose type cannot be read back: it hides what it holds
+		ID     uuid.UUID `json:"id"`
+		URL    string    `json:"url"`
+		Name   *string   `json:"name"`
+		Secret string    `json:"secret"`
+	}
+	if err := reply.Into(&s); err != nil {
+		return web.Answer{}, err
+	}
+	name := nameOf(webhooks.Subscription{SubscriptionFields: webhooks.SubscriptionFields{URL: s.URL, Name: s.Name}})
+	page := q.Path("/webhooks/" + s.ID.String())
+	p := secretPage{
+		Header: web.Header{Title: q.T("webhooks.secret.title"), Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}, {Text: name, Href: page}}},
+		Note:   web.Note{Kind: web.Warn, Title: q.T("webhooks.secret.once"), Text: text}, Secret: s.Secret, Next: web.Link{Text: q.T("webhooks.secret.next"), Href: page},
+	}
+	return web.Show("webhooks/secret", p.Header.Title, p), nil
+}
+
+func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
+	id, err := q.PathID("id")
+	if err != nil {
+		return web.Answer{}, err
+	}
+	if _, err := r.Webhooks.Subscription(ctx, q.Caller, id); err != nil {
+		return web.Answer{}, err
+	}
+	hours, err := strconv.Atoi(q.Form.Get("overlapHours"))
+	if err != nil {
+		return web.Answer{}, apierr.InvalidField("overlapHours", apierr.Type, "%s", q.T("tokens.overlap.wrong"))
+	}
+	// Of the form that is sent twice, the second would take the secret that receivers still have out of the overlap.
+	reply, err := q.Call(ctx, "rotateWebhookSecret", web.Input{Path: map[string]string{"id": id.String()}, Body: webhooks.RotateSecretInput{OverlapHours: hours}, Version: q.FormVersion()})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return showSecret(q, reply, q.T("webhooks.rotated", hours))
+}
+
+func (r *Room) redeliver(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return call(ctx, q, "redeliverWebhook", nil, func(_ uuid.UUID, reply *web.Reply) (string, error) {
+		var d webhooks.DeliveryRecord
+		err := reply.Into(&d)
+		return "/webhooks/deliveries/" + d.ID.String() + "?done=redelivered", err
+	})
+}
+
+func (r *Room) skip(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return call(ctx, q, "skipWebhookDelivery", nil, func(id uuid.UUID, _ *web.Reply) (string, error) {
+		return "/webhooks/deliveries/" + id.String() + "?done=skipped", nil
+	})
+}
+
+// maxChosen is how many deliveries are sent again at once: those of a page. More are a replay.
+const maxChosen = 50
+
+type redeliveredPage struct {
+	Header web.Header
+	Note   web.Note
+	Table  web.Table
+}
+
+// chosenIDs are the deliveries that were selected, each once.
+func chosenIDs(q *web.Request) (ids []uuid.UUID, err error) {
+	for _, text := range q.Form["id"] {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			return nil, web.NoPage()
+		}
+		if len(ids) < maxChosen && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// redeliverMany sends the selected deliveries again, and says of each what became of it.
+func (r *Room) redeliverMany(ctx context.Context, q *web.Request) (web.Answer, error) {
+	ids, err := chosenIDs(q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	p := redeliveredPage{
+		Header: web.Header{Title: q.T("webhooks.again.title"), Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}, {Text: q.T("webhooks.deliveries"), Href: q.Path("/webhooks/deliveries")}}},
+		Table: web.Table{
+			Label: q.T("webhooks.again.title"), Columns: []web.Column{{Text: q.T("webhooks.event")}, {Text: q.T("people.status")}, {Text: q.T("webhooks.again.new")}},
+			Empty: web.Empty{Title: q.T("webhooks.again.none"), Text: q.T("webhooks.again.none.text"), Action: &web.Link{Text: q.T("webhooks.deliveries"), Href: q.Path("/webhooks/deliveries")}},
+		},
+	}
+	sent := 0
+	for _, id := range ids {
+		reply, err := q.Call(ctx, "redeliverWebhook", web.Input{Path: map[string]string{"id": id.String()}})
+		known, refused := apierr.As(err)
+		if err != nil && (!refused || known.Status >= 500) {
+			return web.Answer{}, err
+		}
+		if refused {
+			p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Code(id.String(), ""), web.State(web.Bad, q.T("webhooks.again.refused")), web.Text(known.Message)})
+			continue
+		}
+		var d webhooks.DeliveryRecord
+		if err := reply.Into(&d); err != nil {
+			return web.Answer{}, err
+		}
+		sent++
+		p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Text(d.Event), DeliveryState(q, d.Status), web.Code(d.ID.String(), q.Path("/webhooks/deliveries/"+d.ID.String()))})
+	}
+	p.Note = web.Note{Kind: web.Good, Text: q.T("webhooks.again.sent", sent, len(ids))}
+	if sent < len(ids) {
+		p.Note.Kind = web.Warn
+	}
+	return web.Show("webhooks/redelivered", p.Header.Title, p), nil
+}

@@ -1,0 +1,171 @@
+package webhooks
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+)
+
+type listPage struct {
+	Header web.Header
+	Note   web.Note
+	Table  web.Table
+	Live   string
+}
+
+func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+	thing, err := r.watchAll(ctx, q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	live := web.Renews(ctx, q.Path("/live/webhooks"), thing)
+	subs, err := r.all(ctx, q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	activity, err := r.Webhooks.Activity(ctx, q.Caller, idsOf(subs))
+	if err != nil {
+		return web.Answer{}, err
+	}
+	troubleFirst(subs, activity)
+	p := listPage{
+		Header: web.Header{Title: q.T("area.webhooks"), Links: []web.Link{{Text: q.T("webhooks.deliveries.all"), Href: q.Path("/webhooks/deliveries")}}},
+		Note:   summary(q, subs), Live: live,
+		Table: web.Table{
+			Label: q.T("area.webhooks"),
+			Columns: []web.Column{
+				{Text: q.T("webhooks.receiver")},
+				{Text: q.T("webhooks.state")},
+				{Text: q.T("webhooks.day")},
+				{Text: q.T("webhooks.rate.success"), Num: true},
+				{Text: q.T("webhooks.waiting"), Num: true},
+				{Text: q.T("webhooks.answers_in"), Num: true},
+				{Text: q.T("webhooks.last_success")},
+				{Text: q.T("webhooks.events")},
+			},
+			Empty: web.Empty{Title: q.T("webhooks.none"), Text: q.T("webhooks.none.text")},
+		},
+	}
+	if q.Allows(scope, true) {
+		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("webhooks.new"), Href: q.Path("/webhooks/new")})
+		p.Table.Empty.Action = &web.Link{Text: q.T("webhooks.new"), Href: q.Path("/webhooks/new")}
+	}
+	for _, s := range subs {
+		p.Table.Rows = append(p.Table.Rows, row(q, s, activity[s.ID]))
+	}
+	return web.Show("webhooks/list", q.T("area.webhooks"), p), nil
+}
+
+func idsOf(subs []webhooks.Subscription) []uuid.UUID {
+	ids := make([]uuid.UUID, len(subs))
+	for i, s := range subs {
+		ids[i] = s.ID
+	}
+	return ids
+}
+
+// urgency orders receivers: those that somebody has to look at first.
+var urgency = []string{disabled, resting, failing, slow, paused, healthy}
+
+func troubleFirst(subs []webhooks.Subscription, activity map[uuid.UUID]*webhooks.Activity) {
+	rank := func(s webhooks.Subscription) int {
+		if i := slices.Index(urgency, standing(s)); i >= 0 {
+			return i
+		}
+		return len(urgency)
+	}
+	slices.SortStableFunc(subs, func(a, b webhooks.Subscription) int {
+		return cmp.Or(rank(a)-rank(b), activity[b.ID].Waiting-activity[a.ID].Waiting, cmp.Compare(nameOf(a), nameOf(b)))
+	})
+}
+
+func row(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) []web.Cell {
+	chip := stateOf(q, s)
+	page := q.Path("/webhooks/" + s.ID.String())
+	last, took := web.Text(q.T("webhooks.never")), web.Number("")
+	if s.LastSuccessAt != nil {
+		last = web.When(q.At(s.LastSuccessAt.Std()))
+	}
+	if s.Health.AverageMs != nil {
+		took = web.Number(q.T("unit.ms", *s.Health.AverageMs))
+	}
+	waits := web.Number(web.Count(0))
+	if a.Waiting > 0 {
+		waits = web.LinkTo(waitingOf(a), web.With(page, "tab", tabDeliveries, "status", statusPending)).With(q.T("webhooks.oldest", age(q, *a.Oldest)))
+		waits.Num = true
+	}
+	return []web.Cell{
+		web.LinkTo(nameOf(s), page).With(hostIfNamed(s)), {Chip: &chip}, web.Plot(q.Spark(dayOf(q, a), hoursOf(q, a)...)), web.Number(success(q, a)), waits, took, last, web.Text(eventsOf(q, s)),
+	}
+}
+
+// hoursOf are the deliveries of the last 24 hours as a chart shows them.
+func hoursOf(q *web.Request, a *webhooks.Activity) []web.Series {
+	good, waits, bad := web.Series{Kind: web.Good, Name: q.T("delivery.success")}, web.Series{Kind: web.Warn, Name: q.T("delivery.pending")}, web.Series{Kind: web.Bad, Name: q.T("delivery.failed")}
+	for _, h := range a.Hours {
+		done := h.Total - h.Failed - h.Open
+		text := web.Count(max(done, 0))
+		if h.About {
+			text = q.T("webhooks.about_count", text)
+		}
+		good.Values, good.Texts = append(good.Values, float64(max(done, 0))), append(good.Texts, text)
+		waits.Values, bad.Values = append(waits.Values, float64(h.Open)), append(bad.Values, float64(h.Failed))
+	}
+	return []web.Series{good, waits, bad}
+}
+
+// dayOf says in a sentence what a spark shows.
+func dayOf(q *web.Request, a *webhooks.Activity) string {
+	total, about := a.Total()
+	text := web.Count(total)
+	if about {
+		text = q.T("webhooks.about_count", text)
+	}
+	return q.T("webhooks.day.text", text, web.Count(a.Failed))
+}
+
+// success is the part of the deliveries of the last 24 hours that arrived, of those that are over or have failed at least once; ""
+// if there are none.
+func success(q *web.Request, a *webhooks.Activity) string {
+	tried, _ := a.Total()
+	for _, h := range a.Hours {
+		tried -= h.Open
+	}
+	tried += a.Retrying
+	if tried <= 0 {
+		return ""
+	}
+	bad := a.Failed + a.Retrying
+	part := 100 * float64(tried-bad) / float64(tried)
+	if bad > 0 && part > 99.9 {
+		part = 99.9 // not all
+	}
+	return q.T("unit.percent", max(part, 0))
+}
+
+func waitingOf(a *webhooks.Activity) string {
+	if a.WaitingMore {
+		return web.Count(a.Waiting) + "+"
+	}
+	return web.Count(a.Waiting)
+}
+
+// age is how long ago a time was, as people say it.
+func age(q *web.Request, at time.Time) string {
+	switch d := q.Now.Sub(at); {
+	case d < time.Minute:
+		return q.T("unit.seconds", int(max(d, 0).Seconds()))
+	case d < time.Hour:
+		return q.T("unit.minutes", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return q.T("unit.hours", int(d.Hours()))
+	default:
+		return q.T("unit.days", int(d.Hours()/24))
+	}
+}

@@ -1,0 +1,296 @@
+package webhooks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+)
+
+// Parts of the page of a subscription.
+const (
+	tabDeliveries = "deliveries"
+	tabHeld       = "held"
+	tabDead       = "dead"
+	tabReplay     = "replay"
+	tabSettings   = "settings"
+	tabEdit       = "edit" // a form, not among the tabs
+)
+
+// subscription is what all parts of its page have.
+type subscription struct {
+	Header web.Header
+	Tabs   []web.Tab
+}
+
+type overviewPage struct {
+	subscription
+	Note    web.Note
+	Test    *testAnswer
+	Figures []web.Figure
+	Chart   *web.Chart
+	Stand   []web.Fact
+	Table   web.Table
+	Live    string
+}
+
+// testAnswer is what the receiver answered to a test message.
+type testAnswer struct {
+	Note web.Note
+	Body string
+	Link web.Link
+}
+
+// latest is how many deliveries the overview of a subscription shows.
+const latest = 20
+
+func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	id, err := q.PathID("id")
+	if err != nil {
+		return web.Answer{}, err
+	}
+	tab := q.Form.Get("tab")
+	thing := r.watched(q, id)
+	live := web.Renews(ctx, q.Path("/live/webhooks/"+id.String()), thing) // before what is shown
+	s, err := r.Webhooks.Subscription(ctx, q.Caller, id)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	head := headOf(q, s, tab)
+	switch tab {
+	case tabDeliveries, tabDead:
+		return r.deliveriesOf(ctx, q, s, head, tab)
+	case tabHeld:
+		return r.held(ctx, q, s, head)
+	case tabReplay:
+		return r.replays(ctx, q, s, head, nil, nil)
+	case tabSettings:
+		return r.settings(ctx, q, s, head)
+	case tabEdit:
+		return r.edit(ctx, q, s, nil)
+	}
+	return r.overview(ctx, q, s, head, live)
+}
+
+// headOf is the head of the page of a subscription, with what can be done at once.
+func headOf(q *web.Request, s webhooks.Subscription, tab string) subscription {
+	chip, page := stateOf(q, s), q.Path("/webhooks/"+s.ID.String())
+	h := web.Header{Title: nameOf(s), Chip: &chip, Facts: s.URL, Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}}}
+	if q.Allows(scope, true) {
+		h.Actions = []web.Action{{Text: q.T("webhooks.test"), Post: page + "/test", Kind: "primary"}}
+		if s.IsActive {
+			h.Actions = append(h.Actions, web.Action{ID: "pause", Text: q.T("webhooks.pause"), Post: page + "/pause", Confirm: q.T("webhooks.pause.confirm", nameOf(s))})
+		} else {
+			h.Actions = append(h.Actions, web.Action{Text: q.T("webhooks.resume"), Post: page + "/resume"})
+		}
+		h.Links = []web.Link{{Text: q.T("webhooks.edit"), Href: web.With(page, "tab", tabEdit)}}
+	}
+	tabs := []string{"", tabDeliveries, tabDead, tabReplay, tabSettings}
+	if s.Ordered {
+		tabs = []string{"", tabDeliveries, tabHeld, tabDead, tabReplay, tabSettings}
+	}
+	out := subscription{Header: h}
+	for _, t := range tabs {
+		out.Tabs = append(out.Tabs, web.Tab{Text: q.T("hooktab." + cmp.Or(t, "overview")), Href: web.With(page, "tab", t), Current: t == tab})
+	}
+	return out
+}
+
+func (r *Room) overview(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, live string) (web.Answer, error) {
+	found, err := r.Webhooks.CompanyDeliveries(ctx, q.Caller, webhooks.DeliveryQuery{SubscriptionID: &s.ID, PageLimit: list.PageLimit{Limit: latest}})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	waiting, err := r.Webhooks.CompanyDeliveries(ctx, q.Caller, webhooks.DeliveryQuery{SubscriptionID: &s.ID, Status: statusPending, PageLimit: list.PageLimit{Limit: latest}})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	activity, err := r.Webhooks.Activity(ctx, q.Caller, []uuid.UUID{s.ID})
+	if err != nil {
+		return web.Answer{}, err
+	}
+	a, page := activity[s.ID], q.Path("/webhooks/"+s.ID.String())
+	p := overviewPage{
+		subscription: head, Live: live, Note: sentence(q, s, waiting.Items, a), Figures: figures(q, s, a), Stand: stand(q, s, a, waiting.Items),
+		Chart: q.Bars(q.T("webhooks.hourly"), web.Span{From: a.Hours[0].From, Step: a.Hours[1].From.Sub(a.Hours[0].From)}, hoursOf(q, a)...),
+		Table: deliveryTable(q, found, nil, ""),
+	}
+	if p.Test, err = r.testAnswer(ctx, q); err != nil {
+		return web.Answer{}, err
+	}
+	if p.Table.Next != "" {
+		p.Table.Next = web.With(page, "tab", tabDeliveries)
+	}
+	return web.Show("webhooks/subscription", nameOf(s), p), nil
+}
+
+func figures(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) []web.Figure {
+	page := q.Path("/webhooks/" + s.ID.String())
+	byStatus := func(status string) string { return web.With(page, "tab", tabDeliveries, "status", status) }
+	rate, took, waits := success(q, a), "–", web.Figure{Label: q.T("webhooks.waiting"), Value: waitingOf(a), Href: byStatus(statusPending)}
+	if rate == "" {
+		rate = "–"
+	}
+	if s.Health.AverageMs != nil {
+		took = q.T("unit.ms", *s.Health.AverageMs)
+	}
+	if a.Oldest != nil {
+		waits.Kind, waits.Detail = web.Warn, q.T("webhooks.oldest", age(q, *a.Oldest))
+	}
+	bad := web.Figure{Label: q.T("webhooks.failed.day"), Value: web.Count(a.Failed), Href: web.With(page, "tab", tabDead)}
+	if a.Failed > 0 {
+		bad.Kind, bad.Detail = web.Bad, q.T("webhooks.failed.again")
+	}
+	total, _ := a.Total()
+	return []web.Figure{
+		{Label: q.T("webhooks.success.day"), Value: rate, Detail: q.T("webhooks.of_deliveries", web.Count(total)), Href: web.With(page, "tab", tabDeliveries)},
+		{Label: q.T("webhooks.answers_in"), Value: took, Detail: q.T("webhooks.answers_in.detail"), Href: byStatus(statusSuccess)},
+		waits,
+		bad,
+	}
+}
+
+// stand says where the deliveries of the last 24 hours stand, and what the newest open ones wait for.
+func stand(q *web.Request, s webhooks.Subscription, a *webhooks.Activity, waiting []webhooks.DeliveryRecord) []web.Fact {
+	page := q.Path("/webhooks/" + s.ID.String())
+	fact := func(status, text string) web.Fact {
+		return web.Fact{Label: q.T("delivery." + status), Cell: web.LinkTo(text, web.With(page, "tab", tabDeliveries, "status", status))}
+	}
+	total, about := a.Total()
+	open := 0
+	for _, h := range a.Hours {
+		open += h.Open
+	}
+	done := web.Count(max(total-open-a.Failed, 0))
+	if about {
+		done = q.T("webhooks.about_count", done)
+	}
+	facts := []web.Fact{fact(statusSuccess, done), fact(statusPending, waitingOf(a)), fact(statusFailed, web.Count(a.Failed))}
+	count, order := map[string]int{}, []string{}
+	for _, d := range waiting {
+		why := waitingFor(q, d)
+		if count[why]++; count[why] == 1 {
+			order = append(order, why)
+		}
+	}
+	for _, why := range order {
+		facts = append(facts, web.Fact{Label: q.T("webhooks.waits_for"), Cell: web.Text(why).With(strconv.Itoa(count[why]))})
+	}
+	return facts
+}
+
+// testAnswer is the answer to the test message that the address names.
+func (r *Room) testAnswer(ctx context.Context, q *web.Request) (*testAnswer, error) {
+	id, err := q.FormID("test")
+	if err != nil || id == nil {
+		return nil, err
+	}
+	d, err := r.Webhooks.Delivery(ctx, q.Caller, *id)
+	if err != nil {
+		return nil, err
+	}
+	t := &testAnswer{Note: web.Note{Kind: kinds[d.Status], Title: q.T("webhooks.test.answer")}, Link: web.Link{Text: q.T("webhooks.test.open"), Href: q.Path("/webhooks/deliveries/" + id.String())}}
+	switch {
+	case d.HTTPCode != nil || d.ErrorMessage != nil:
+		t.Note.Text = Answer(q, d.HTTPCode, d.ErrorMessage)
+		if d.DurationMs != nil {
+			t.Note.Text += " " + q.T("webhooks.test.after", *d.DurationMs)
+		}
+		if d.Status == statusPending {
+			t.Note.Text += " " + q.T("webhooks.test.again")
+		}
+	default:
+		t.Note.Text = q.T("webhooks.test.waits")
+	}
+	if d.ResponseBody != nil {
+		t.Body = *d.ResponseBody
+	}
+	return t, nil
+}
+
+type settingsPage struct {
+	subscription
+	Facts  []web.Fact
+	Rotate *web.Form
+	Delete *web.Action
+	API    web.Shown
+}
+
+func (r *Room) settings(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription) (web.Answer, error) {
+	in := web.Input{Path: map[string]string{"id": s.ID.String()}}
+	reply, err := q.Call(ctx, "getWebhookSubscription", in)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	p := settingsPage{subscription: head, Facts: factsOf(q, s), API: q.Show("getWebhookSubscription", in, reply)}
+	if q.Allows(scope, true) {
+		page := q.Path("/webhooks/" + s.ID.String())
+		var hours []web.Option
+		for _, h := range []string{"0", "1", "24", "72"} {
+			hours = append(hours, web.Option{Value: h, Text: q.T("overlap." + h)})
+		}
+		p.Rotate = &web.Form{
+			Post: page + "/rotate", Button: q.T("webhooks.rotate"), Hidden: q.Versioned(s.Version), Fields: []web.Field{web.Choice("overlapHours", q.T("webhooks.overlap"), "24", hours...)},
+		}
+		p.Rotate.Fields[0].Help = q.T("webhooks.overlap.help")
+		waits, err := r.Webhooks.Activity(ctx, q.Caller, []uuid.UUID{s.ID})
+		if err != nil {
+			return web.Answer{}, err
+		}
+		p.Delete = &web.Action{ID: "delete", Text: q.T("webhooks.delete"), Post: page + "/delete", Kind: "danger", Confirm: q.T("webhooks.delete.confirm", nameOf(s), waitingOf(waits[s.ID]))}
+	}
+	return web.Show("webhooks/settings", nameOf(s), p), nil
+}
+
+func factsOf(q *web.Request, s webhooks.Subscription) []web.Fact {
+	yes := map[bool]string{true: q.T("word.yes"), false: q.T("word.no")}
+	facts := []web.Fact{
+		{Label: q.T("webhooks.url"), Cell: web.Code(s.URL, "")},
+		{Label: q.T("webhooks.events"), Cell: web.Text(strings.Join(s.Events, ", "))},
+		{Label: q.T("webhooks.filter"), Cell: web.Text(q.T("webhooks.filter.none"))},
+		{Label: q.T("webhooks.headers"), Cell: web.Text(headerNames(s))},
+		{Label: q.T("webhooks.ordered"), Cell: web.Text(yes[s.Ordered])},
+		{Label: q.T("webhooks.auto"), Cell: web.Text(yes[s.AutoRedeliver])},
+		{Label: q.T("webhooks.own"), Cell: web.Text(yes[s.ExcludeOwnEvents])},
+		{Label: q.T("webhooks.secret"), Cell: web.Code("…"+secretHint(s), "")},
+		{Label: q.T("webhooks.made"), Cell: web.When(q.At(s.CreatedAt.Std()))},
+		{Label: q.T("webhooks.id"), Cell: web.Code(s.ID.String(), "")},
+	}
+	if s.Filter != nil {
+		facts[2].Cell = web.Code(string(*s.Filter), "")
+	}
+	if s.MaxPerSecond != nil {
+		facts = append(facts, web.Fact{Label: q.T("webhooks.rate"), Cell: web.Text(q.T("webhooks.rate.at_most", *s.MaxPerSecond))})
+	}
+	return facts
+}
+
+// headerNames are the names of the extra headers; their values are not shown to anybody.
+func headerNames(s webhooks.Subscription) string {
+	raw, err := json.Marshal(s.StoredHeaders)
+	var masked map[string]string
+	if err != nil || json.Unmarshal(raw, &masked) != nil || len(masked) == 0 {
+		return "–"
+	}
+	names := make([]string, 0, len(masked))
+	for name := range masked {
+		names = append(names, name)
+	}
+	return strings.Join(sorted(names), ", ")
+}
+
+// secretHint is what the API shows of the secret.
+func secretHint(s webhooks.Subscription) string {
+	text, err := json.Marshal(s.StoredSecret)
+	if err != nil {
+		return ""
+	}
+	return strings.Trim(string(text), `"`)
+}
