@@ -38,7 +38,7 @@ func auditedWith[F, T any](
 }
 
 // recorded makes the changes of a subcommand, each in a transaction of its own, and records them there.
-func (a admin) recorded(command any) operate.Recorded {
+func (a admin) recorded(command any) operations.Recorded {
 	return func(ctx context.Context, operation string, company tenant.ID, change func(ctx context.Context, tx *db.Tx) (any, error), opts ...db.Option) error {
 		return a.all.db.RunTx(ctx, operation, func(ctx context.Context, tx *db.Tx) error {
 			v, err := change(ctx, tx)

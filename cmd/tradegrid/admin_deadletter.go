@@ -25,7 +25,7 @@ type deadletterFlags struct {
 }
 
 // with runs a subcommand with the brokers.
-func (c *deadletterFlags) with(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd, run func(admin, *operate.Platform) error) error {
+func (c *deadletterFlags) with(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd, run func(admin, *operations.Platform) error) error {
 	broker, err := c.kafkaConfig("admin", log)
 	if err != nil {
 		return err
@@ -53,8 +53,8 @@ func (c *deadletterListCmd) Run(ctx context.Context, out io.Writer, log *slog.Lo
 	if c.Limit < 1 || c.Limit > 1000 {
 		return fmt.Errorf("--limit %d: must be between 1 and 1000", c.Limit)
 	}
-	return c.with(ctx, out, log, all, func(a admin, p *operate.Platform) error {
-		f := operate.DeadFilter{Source: c.Source, Company: c.Company, Limit: c.Limit}
+	return c.with(ctx, out, log, all, func(a admin, p *operations.Platform) error {
+		f := operations.DeadFilter{Source: c.Source, Company: c.Company, Limit: c.Limit}
 		if c.Company == nil {
 			f.Newest = int64(c.Limit)
 		}
@@ -62,7 +62,7 @@ func (c *deadletterListCmd) Run(ctx context.Context, out io.Writer, log *slog.Lo
 		if err = errors.Join(err, missing); err != nil {
 			return err
 		}
-		return a.write(found, "SOURCE AT COMPANY SUBSCRIPTION EVENT EVENT-ID REASON BYTES PLACE ERROR", cellsOf(found, func(l operate.DeadLetter) []any {
+		return a.write(found, "SOURCE AT COMPANY SUBSCRIPTION EVENT EVENT-ID REASON BYTES PLACE ERROR", cellsOf(found, func(l operations.DeadLetter) []any {
 			return []any{l.Source, l.At.Format(time.RFC3339), idOrDash(l.CompanyID), idOrDash(l.SubscriptionID), l.Event, idOrDash(l.EventID), l.Reason, l.Bytes, l.Place, l.Error}
 		})...)
 	})
@@ -83,12 +83,12 @@ type deadletterRedeliverCmd struct {
 
 // Run sends again.
 func (c *deadletterRedeliverCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	return c.with(ctx, out, log, all, func(a admin, p *operate.Platform) error {
-		var record operate.Recorded
+	return c.with(ctx, out, log, all, func(a admin, p *operations.Platform) error {
+		var record operations.Recorded
 		if c.Yes {
 			record = a.recorded(c)
 		}
-		done, err := p.Redeliver(ctx, operate.DeadFilter{Source: c.Source, Company: c.Company}, record)
+		done, err := p.Redeliver(ctx, operations.DeadFilter{Source: c.Source, Company: c.Company}, record)
 		if err = errors.Join(err, a.write(done, "SOURCE FOUND SENT NOT-POSSIBLE", []any{done.Source, done.Found, done.Sent, done.Without})); err != nil || c.Yes || a.asJSON {
 			return err
 		}
@@ -111,8 +111,8 @@ func (c *deadletterPurgeCmd) Run(ctx context.Context, out io.Writer, log *slog.L
 		before = *c.Before
 	}
 	flags := deadletterFlags{KafkaFlags: c.KafkaFlags}
-	return flags.with(ctx, out, log, all, func(a admin, p *operate.Platform) error {
-		var record operate.Recorded
+	return flags.with(ctx, out, log, all, func(a admin, p *operations.Platform) error {
+		var record operations.Recorded
 		if c.Yes {
 			record = a.recorded(c)
 		}

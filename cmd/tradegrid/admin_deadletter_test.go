@@ -42,10 +42,10 @@ func newGraveyard(t *testing.T, year int) *graveyard {
 		_, err := n.db.Exec(t.Context(), sql, args...)
 		require.NoError(t, err)
 	}
-	for i, source := range []string{operate.DeadInOutbox, operate.DeadEvents, operate.DeadDeliveries} {
+	for i, source := range []string{operations.DeadInOutbox, operations.DeadEvents, operations.DeadDeliveries} {
 		event := uuid.Must(uuid.NewV7())
 		g.ids[source] = event
-		if source == operate.DeadInOutbox {
+		if source == operations.DeadInOutbox {
 			exec(`INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
 VALUES (7, 4711, $1, $2, 'events', $3, 'order.created', 'order', $1, 1, '{"event":"order.created"}', '', '', $4, 'MESSAGE_TOO_LARGE', $5)`,
 				event, id, id.String(), time.Now(), time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -58,14 +58,14 @@ VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}'
 	require.NoError(t, err)
 	defer client.Close()
 	w := deadletter.New(client)
-	for _, lost := range []uuid.UUID{g.ids[operate.DeadEvents], g.ids[operate.DeadEvents], uuid.New()} { // one of them twice
+	for _, lost := range []uuid.UUID{g.ids[operations.DeadEvents], g.ids[operations.DeadEvents], uuid.New()} { // one of them twice
 		require.NoError(t, w.Record(t.Context(), topics.EventsDead, &kgo.Record{
 			Topic: topics.Events, Partition: 3, Offset: 17, Key: []byte(id.String()), Value: []byte("{"),
 			Headers: []kgo.RecordHeader{{Key: "companyid", Value: []byte(id.String())}, {Key: "ce_id", Value: []byte(lost.String())}, {Key: "ce_type", Value: []byte("order.created")}},
 		}, deadletter.Decode, errors.New("unexpected end")))
 	}
 	require.NoError(t, w.Record(t.Context(), topics.EventsDead, &kgo.Record{Topic: topics.Events, Value: []byte("noise")}, deadletter.Decode, errors.New("no company")))
-	event := g.ids[operate.DeadDeliveries]
+	event := g.ids[operations.DeadDeliveries]
 	m := &webhook.Message{
 		DeliveryID: webhook.DeliveryID(event, uuid.MustParse(g.sub), 0), SubscriptionID: uuid.MustParse(g.sub), Company: id, EventID: event, Event: "order.created", Body: []byte("{}"),
 	}
@@ -85,7 +85,7 @@ func (g *graveyard) count(t *testing.T, sql string, args ...any) (n int) {
 func TestAdminDeadletterList(t *testing.T) {
 	t.Parallel()
 	g := newGraveyard(t, 2002)
-	all := adminJSON[[]operate.DeadLetter](t, "deadletter", g.brokers, "--company="+g.company.String())
+	all := adminJSON[[]operations.DeadLetter](t, "deadletter", g.brokers, "--company="+g.company.String())
 	require.Len(t, all, 5)
 	seen := map[string]int{}
 	for i, l := range all {
@@ -93,20 +93,20 @@ func TestAdminDeadletterList(t *testing.T) {
 		require.Equal(t, "order.created", l.Event)
 		require.True(t, i == 0 || !l.At.After(all[i-1].At), "newest first")
 		switch l.Source {
-		case operate.DeadInOutbox:
-			require.Equal(t, g.ids[operate.DeadInOutbox], *l.EventID)
+		case operations.DeadInOutbox:
+			require.Equal(t, g.ids[operations.DeadInOutbox], *l.EventID)
 			require.Equal(t, []any{"refused", "MESSAGE_TOO_LARGE", 25, "events"}, []any{l.Reason, l.Error, l.Bytes, l.From})
-		case operate.DeadEvents:
+		case operations.DeadEvents:
 			require.Equal(t, []any{"decode", "unexpected end", "events/3/17"}, []any{l.Reason, l.Error, l.From})
 			require.Regexp(t, `^events\.dlq/\d/\d$`, l.Place)
-		case operate.DeadDeliveries:
+		case operations.DeadDeliveries:
 			require.Equal(t, g.sub, l.SubscriptionID.String())
-			require.Equal(t, g.ids[operate.DeadDeliveries], *l.EventID)
+			require.Equal(t, g.ids[operations.DeadDeliveries], *l.EventID)
 		}
 	}
-	require.Equal(t, map[string]int{operate.DeadInOutbox: 1, operate.DeadEvents: 3, operate.DeadDeliveries: 1}, seen)
-	require.Len(t, adminJSON[[]operate.DeadLetter](t, "deadletter", "list", g.brokers, "--source=events"), 4, "the one that no company is known of, too")
-	require.Len(t, adminJSON[[]operate.DeadLetter](t, "deadletter", "list", g.brokers, "--source=events", "--limit=2"), 2)
+	require.Equal(t, map[string]int{operations.DeadInOutbox: 1, operations.DeadEvents: 3, operations.DeadDeliveries: 1}, seen)
+	require.Len(t, adminJSON[[]operations.DeadLetter](t, "deadletter", "list", g.brokers, "--source=events"), 4, "the one that no company is known of, too")
+	require.Len(t, adminJSON[[]operations.DeadLetter](t, "deadletter", "list", g.brokers, "--source=events", "--limit=2"), 2)
 	text, err := runAdmin(t, "deadletter", "list", g.brokers, "--company="+g.company.String())
 	require.NoError(t, err)
 	require.Contains(t, text, "MESSAGE_TOO_LARGE")
@@ -135,23 +135,23 @@ func TestAdminDeadletterRedeliver(t *testing.T) {
 		found, without int
 		arrived        string // statement that counts what was sent
 	}{
-		{operate.DeadInOutbox, 1, 0, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND pos > 4711 AND key = company_id::TEXT AND payload = '{"event":"order.created"}'`},
-		{operate.DeadEvents, 3, 1, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND topic = 'events' AND agg_version = 1`},
-		{operate.DeadDeliveries, 1, 0, `SELECT count(*) FROM deliveries WHERE company_id = $1 AND event_id = $2 AND state = 0 AND redelivery_no = 1`},
+		{operations.DeadInOutbox, 1, 0, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND pos > 4711 AND key = company_id::TEXT AND payload = '{"event":"order.created"}'`},
+		{operations.DeadEvents, 3, 1, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND topic = 'events' AND agg_version = 1`},
+		{operations.DeadDeliveries, 1, 0, `SELECT count(*) FROM deliveries WHERE company_id = $1 AND event_id = $2 AND state = 0 AND redelivery_no = 1`},
 	} {
-		want := operate.Redelivered{Source: c.source, Found: c.found, Without: c.without}
+		want := operations.Redelivered{Source: c.source, Found: c.found, Without: c.without}
 		args := []string{"deadletter", "redeliver", g.brokers, of, "--source=" + c.source}
-		require.Equal(t, want, adminJSON[operate.Redelivered](t, args...))
+		require.Equal(t, want, adminJSON[operations.Redelivered](t, args...))
 		text, err := runAdmin(t, args...)
 		require.NoError(t, err)
 		require.Contains(t, text, "Nothing was sent. Add --yes to send.")
 		require.Zero(t, g.count(t, c.arrived, g.ids[c.source]), c.source)
 		want.Sent = 1
-		require.Equal(t, want, adminJSON[operate.Redelivered](t, append(args, "--yes")...))
+		require.Equal(t, want, adminJSON[operations.Redelivered](t, append(args, "--yes")...))
 		require.Equal(t, 1, g.count(t, c.arrived, g.ids[c.source]), c.source)
 	}
 	require.Zero(t, g.count(t, `SELECT count(*) FROM outbox_dead WHERE company_id = $1`))
-	again := adminJSON[operate.Redelivered](t, "deadletter", "redeliver", g.brokers, of, "--source=deliveries", "--yes")
+	again := adminJSON[operations.Redelivered](t, "deadletter", "redeliver", g.brokers, of, "--source=deliveries", "--yes")
 	require.Zero(t, again.Sent, "what was sent again is not sent a third time")
 	require.Equal(t, 4, g.count(t, `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation = 'redeliverDeadLetters'`), "changes by operators are recorded")
 }
@@ -160,24 +160,24 @@ func TestAdminDeadletterRedeliver(t *testing.T) {
 func TestAdminDeadletterPurge(t *testing.T) {
 	t.Parallel()
 	g := newGraveyard(t, 2001)
-	purge := func(source string, args ...string) operate.Purged {
+	purge := func(source string, args ...string) operations.Purged {
 		t.Helper()
-		return adminJSON[operate.Purged](t, append([]string{"deadletter", "purge", g.brokers, "--source=" + source}, args...)...)
+		return adminJSON[operations.Purged](t, append([]string{"deadletter", "purge", g.brokers, "--source=" + source}, args...)...)
 	}
 	old := "--before=2001-01-01T00:00:00Z" // other tests have no rows as old as that
-	require.Positive(t, purge(operate.DeadInOutbox, old).Found)
-	require.Zero(t, purge(operate.DeadInOutbox, "--before=2000-12-31T00:00:00Z", "--yes").Deleted)
+	require.Positive(t, purge(operations.DeadInOutbox, old).Found)
+	require.Zero(t, purge(operations.DeadInOutbox, "--before=2000-12-31T00:00:00Z", "--yes").Deleted)
 	require.Equal(t, 1, g.count(t, `SELECT count(*) FROM outbox_dead WHERE company_id = $1`))
-	require.Positive(t, purge(operate.DeadInOutbox, old, "--yes").Deleted)
+	require.Positive(t, purge(operations.DeadInOutbox, old, "--yes").Deleted)
 	require.Zero(t, g.count(t, `SELECT count(*) FROM outbox_dead WHERE company_id = $1`))
 	require.Positive(t, g.count(t, `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation = 'purgeDeadLetters'`))
-	for source, n := range map[string]int64{operate.DeadEvents: 4, operate.DeadDeliveries: 1} {
-		require.Equal(t, operate.Purged{Source: source, Found: n}, purge(source))
-		require.Equal(t, operate.Purged{Source: source}, purge(source, fmt.Sprint("--before=", time.Now().Add(-time.Hour).Format(time.RFC3339)), "--yes"))
+	for source, n := range map[string]int64{operations.DeadEvents: 4, operations.DeadDeliveries: 1} {
+		require.Equal(t, operations.Purged{Source: source, Found: n}, purge(source))
+		require.Equal(t, operations.Purged{Source: source}, purge(source, fmt.Sprint("--before=", time.Now().Add(-time.Hour).Format(time.RFC3339)), "--yes"))
 		before := time.Now()
-		require.Equal(t, operate.Purged{Source: source, Found: n, Deleted: n}, purge(source, "--yes"))
+		require.Equal(t, operations.Purged{Source: source, Found: n, Deleted: n}, purge(source, "--yes"))
 		require.Positive(t, g.count(t, `SELECT count(*) FROM admin_changes WHERE of_company IS DISTINCT FROM $1 AND operation = 'purgeDeadLetters' AND body LIKE $2 AND created_at >= $3`, `%"`+source+`"%`, before))
-		require.Equal(t, operate.Purged{Source: source}, purge(source))
+		require.Equal(t, operations.Purged{Source: source}, purge(source))
 	}
 	text, err := runAdmin(t, "deadletter", "purge", g.brokers, "--source=events")
 	require.NoError(t, err)

@@ -61,12 +61,12 @@ func (c *deliveriesListCmd) Run(ctx context.Context, out io.Writer, log *slog.Lo
 	})
 }
 
-func (c *deliveriesListCmd) filter() operate.DeliveryFilter {
+func (c *deliveriesListCmd) filter() operations.DeliveryFilter {
 	from := list.From(time.Now().Add(-c.Last))
 	if c.From != nil {
 		from = list.From(*c.From)
 	}
-	f := operate.DeliveryFilter{
+	f := operations.DeliveryFilter{
 		Company: c.Company, Limit: c.Limit,
 		DeliveryQuery: webhooks.DeliveryQuery{SubscriptionID: c.Subscription, Status: c.Status, Answer: c.Answer, Events: c.Events, DateFrom: &from},
 	}

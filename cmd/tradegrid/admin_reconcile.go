@@ -29,7 +29,7 @@ type reconciled struct {
 
 // Run compares the event log with the deliveries and prints each difference.
 func (c *reconcileCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	to := time.Now().Add(-operate.RoutedWithin)
+	to := time.Now().Add(-operations.RoutedWithin)
 	if c.To != nil {
 		to = *c.To
 	}

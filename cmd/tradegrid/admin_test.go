@@ -323,7 +323,7 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $6, $5, $5)`, id, sub,
 	a, b := one.ok(t, "POST", "/webhooks/subscriptions", body).id(t), two.ok(t, "POST", "/webhooks/subscriptions", body).id(t)
 	old, middle, recent := deliver(first, a, 3*time.Hour), deliver(second, b, 2*time.Hour), deliver(first, a, time.Hour)
 	ids := func(args ...string) (ids []string) {
-		for _, d := range adminJSON[[]operate.Delivery](t, append([]string{"deliveries", "--status=failed"}, args...)...) {
+		for _, d := range adminJSON[[]operations.Delivery](t, append([]string{"deliveries", "--status=failed"}, args...)...) {
 			if d.CompanyID == first || d.CompanyID == second {
 				ids = append(ids, d.ID.String())
 			}
@@ -378,7 +378,7 @@ VALUES ($1, $2, $3, 'GET', '/orders', 'listOrders', 'orders', '/orders', $4, 1, 
 		require.NoError(t, err)
 	}
 	of := "--company=" + id.String()
-	found := adminJSON[[]operate.Usage](t, "company", "usage", of, "--days=10")
+	found := adminJSON[[]operations.Usage](t, "company", "usage", of, "--days=10")
 	require.Len(t, found, 10)
 	last := found[9]
 	require.Equal(t, today.Format(time.DateOnly), last.Day)
@@ -420,7 +420,7 @@ func TestAdminPath(t *testing.T) {
 VALUES ($1, $2, $2, $2, 'order.created', 0, 1, $3, false, 'circuit_open', $3, $3)`, id, sub, time.Now())
 	require.NoError(t, err)
 	brokers := "--kafka-brokers=" + strings.Join(dbtest.Broker(t), ",")
-	s := adminJSON[operate.Path](t, "path", brokers)
+	s := adminJSON[operations.Path](t, "path", brokers)
 	require.Positive(t, s.OutboxRows)
 	require.NotNil(t, s.OutboxOldest)
 	require.True(t, slices.ContainsFunc(s.Waiting, func(w store.WaitingCount) bool { return w.For == "circuit_open" && w.Count > 0 }))

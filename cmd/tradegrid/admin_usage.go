@@ -29,7 +29,7 @@ func (c *companyUsageCmd) Run(ctx context.Context, out io.Writer, log *slog.Logg
 		if err != nil {
 			return err
 		}
-		return a.write(found, "DAY REQUESTS REFUSED EVENTS EVENT-BYTES DELIVERIES ARRIVED FAILED ATTEMPTS", cellsOf(found, func(u operate.Usage) []any {
+		return a.write(found, "DAY REQUESTS REFUSED EVENTS EVENT-BYTES DELIVERIES ARRIVED FAILED ATTEMPTS", cellsOf(found, func(u operations.Usage) []any {
 			return []any{u.Day, orDash(u.Requests), orDash(u.Refused), u.Events, u.Bytes, u.Deliveries, u.Arrived, u.Failed, u.Attempts}
 		})...)
 	})

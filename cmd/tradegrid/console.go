@@ -72,12 +72,12 @@ func (c *ConsoleCmd) brokers(log *slog.Logger) (*kafka.Config, error) {
 }
 
 // platform is what operators look after on its pages.
-func (c *ConsoleCmd) platform(all *domains, log *slog.Logger) (*operate.Platform, error) {
+func (c *ConsoleCmd) platform(all *domains, log *slog.Logger) (*operations.Platform, error) {
 	brokers, err := c.brokers(log)
 	if err != nil {
 		return nil, err
 	}
-	cfg := operate.Config{Brokers: brokers, Topics: topics.All(), Replicas: c.TopicsReplicas, Log: log}
+	cfg := operations.Config{Brokers: brokers, Topics: topics.All(), Replicas: c.TopicsReplicas, Log: log}
 	if c.TopicsLocal {
 		cfg.Topics, cfg.Replicas = topics.Local(), 1
 	}

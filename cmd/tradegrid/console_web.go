@@ -44,10 +44,10 @@ type webConfig struct {
 	Gallery           bool
 	MaxConns          int
 	MaxConnsOfAddress int
-	Rate              *ratelimit.Limiter // of the requests of people
-	Platform          *operate.Platform  // what operators look after; nil = one without brokers
-	MailDir           string             // folder of the mails that `tradegrid dev` sends; "" = there is none
-	TraceURL          string             // address of a trace, with {traceId}; "" = traces are not linked
+	Rate              *ratelimit.Limiter   // of the requests of people
+	Platform          *operations.Platform // what operators look after; nil = one without brokers
+	MailDir           string               // folder of the mails that `tradegrid dev` sends; "" = there is none
+	TraceURL          string               // address of a trace, with {traceId}; "" = traces are not linked
 	Log               *slog.Logger
 }
 

@@ -171,7 +171,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		return err
 	}
 	defer client.Close()
-	operated := all.newPlatformWith(operate.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1, Log: log})
+	operated := all.newPlatformWith(operations.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1, Log: log})
 	defer operated.Close()
 	shedder := newShedder(d, client, nil, devLimits, log)
 	g.Go(func() error { return shedder.Run(ctx) })
@@ -220,7 +220,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 }
 
 // serve serves both APIs, the console and the receiver until ctx is done.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, operated *operate.Platform, shedder *loadshed.Shedder, log *slog.Logger) error {
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, operated *operations.Platform, shedder *loadshed.Shedder, log *slog.Logger) error {
 	proxies, err := parseProxies(c.TrustedProxies)
 	if err != nil {
 		return err

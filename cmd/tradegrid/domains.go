@@ -297,14 +297,14 @@ func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
 }
 
 // newPlatform makes what operators look after; nil brokers = there are none.
-func (all *domains) newPlatform(brokers *kafka.Config, log *slog.Logger) *operate.Platform {
-	return all.newPlatformWith(operate.Config{Brokers: brokers, Log: log})
+func (all *domains) newPlatform(brokers *kafka.Config, log *slog.Logger) *operations.Platform {
+	return all.newPlatformWith(operations.Config{Brokers: brokers, Log: log})
 }
 
 // newPlatformWith is newPlatform with the declaration of topics, to compare the cluster with.
-func (all *domains) newPlatformWith(cfg operate.Config) *operate.Platform {
+func (all *domains) newPlatformWith(cfg operations.Config) *operations.Platform {
 	cfg.DB, cfg.Deliveries, cfg.Events, cfg.Components, cfg.Stock = all.db, all.webhooks, all.events, newComponents(all), all.stockReconciler(cfg.Log)
-	return operate.New(cfg)
+	return operations.New(cfg)
 }
 
 // noticeSender tells the owners of companies what needs their attention.

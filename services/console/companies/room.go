@@ -34,7 +34,7 @@ type Accounts interface {
 
 // Usage counts what companies do and keep.
 type Usage interface {
-	Usage(ctx context.Context, company tenant.ID, days int, now time.Time) ([]operate.Usage, error)
+	Usage(ctx context.Context, company tenant.ID, days int, now time.Time) ([]operations.Usage, error)
 	Stored(ctx context.Context, company tenant.ID, now time.Time) (map[string]int64, error)
 }
 

@@ -79,7 +79,7 @@ func (r *Room) checkEvents(ctx context.Context, q *web.Request, of *tenant.ID, p
 	if err != nil {
 		last = 15 * time.Minute
 	}
-	to := q.Now.Add(-operate.RoutedWithin)
+	to := q.Now.Add(-operations.RoutedWithin)
 	p.Missing = web.Table{Label: q.T("platform.check.missing"), Columns: []web.Column{{Text: q.T("platform.company")}, {Text: q.T("webhooks.receiver")}, {Text: q.T("webhooks.event")}, {Text: q.T("audit.when")}}}
 	balance, err := r.Platform.Reconcile(ctx, reconcile.Interval{From: to.Add(-last), To: to, Company: of}, func(m reconcile.Missing) error {
 		if len(p.Missing.Rows) < missingShown {

@@ -32,7 +32,7 @@ const (
 func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, error) {
 	company, subscription, f := deliveriesAsked(q)
 	p := deliveriesPage{Header: web.Header{Title: q.T("area.deliveries"), Facts: q.T("platform.deliveries.intro")}}
-	var found []operate.Delivery
+	var found []operations.Delivery
 	var more bool
 	var err error
 	if !web.Faulty([]web.Field{company, subscription}) {
@@ -62,7 +62,7 @@ func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, erro
 }
 
 // deliveriesAsked reads the filters of the address, and what is wrong with those that other pages do not have.
-func deliveriesAsked(q *web.Request) (company, subscription web.Field, f operate.DeliveryFilter) {
+func deliveriesAsked(q *web.Request) (company, subscription web.Field, f operations.DeliveryFilter) {
 	company = web.Field{Name: ofEvents, Label: q.T("platform.company_id"), Value: q.Form.Get(ofEvents)}
 	subscription = web.Field{Name: ofSubscription, Label: q.T("platform.subscription_id"), Value: q.Form.Get(ofSubscription)}
 	of, err := companyIn(q, ofEvents)
@@ -73,7 +73,7 @@ func deliveriesAsked(q *web.Request) (company, subscription web.Field, f operate
 	if err != nil || (only != nil && of == nil) {
 		subscription.Fault = q.T("platform.subscription_id.fault")
 	}
-	f = operate.DeliveryFilter{DeliveryQuery: webhookpages.QueryOf(q, only), Company: of, Limit: deliveriesShown}
+	f = operations.DeliveryFilter{DeliveryQuery: webhookpages.QueryOf(q, only), Company: of, Limit: deliveriesShown}
 	if f.DateFrom == nil {
 		from := list.From(q.Now.Add(-deliveriesSince))
 		f.DateFrom = &from
@@ -81,7 +81,7 @@ func deliveriesAsked(q *web.Request) (company, subscription web.Field, f operate
 	return company, subscription, f
 }
 
-func (r *Room) deliveryTable(ctx context.Context, q *web.Request, found []operate.Delivery) (web.Table, error) {
+func (r *Room) deliveryTable(ctx context.Context, q *web.Request, found []operations.Delivery) (web.Table, error) {
 	t := web.Table{
 		Label: q.T("area.deliveries"),
 		Columns: []web.Column{

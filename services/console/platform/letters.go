@@ -32,13 +32,13 @@ const (
 
 // deadLetters lists what the platform gave up.
 func (r *Room) deadLetters(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.lettersOf(ctx, q, web.OneOf(q.Form.Get("source"), operate.Sources()), nil)
+	return r.lettersOf(ctx, q, web.OneOf(q.Form.Get("source"), operations.Sources()), nil)
 }
 
 func (r *Room) lettersOf(ctx context.Context, q *web.Request, source string, did *web.Note) (web.Answer, error) {
 	within, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	found, brokers, err := r.Platform.DeadLetters(within, operate.DeadFilter{Source: source, Limit: lettersShown, Newest: lettersRead})
+	found, brokers, err := r.Platform.DeadLetters(within, operations.DeadFilter{Source: source, Limit: lettersShown, Newest: lettersRead})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -46,7 +46,7 @@ func (r *Room) lettersOf(ctx context.Context, q *web.Request, source string, did
 		Header: web.Header{Title: q.T("area.dead_letters"), Facts: q.T("platform.letters.intro", lettersShown)}, Note: did, Brokers: brokersNote(q, brokers),
 		About: q.T("platform.letters.all.about"), Tabs: []web.Tab{{Text: q.T("platform.letters.all"), Href: "/platform/dead-letters", Current: source == ""}},
 	}
-	for _, s := range operate.Sources() {
+	for _, s := range operations.Sources() {
 		p.Tabs = append(p.Tabs, web.Tab{Text: q.T("platform.letters." + s), Href: "/platform/dead-letters?source=" + s, Current: s == source})
 	}
 	if source != "" {
@@ -67,7 +67,7 @@ func lettersActions(q *web.Request, source string) []web.Action {
 	}
 }
 
-func (r *Room) letterTable(ctx context.Context, q *web.Request, found []operate.DeadLetter) (web.Table, error) {
+func (r *Room) letterTable(ctx context.Context, q *web.Request, found []operations.DeadLetter) (web.Table, error) {
 	t := web.Table{
 		Label: q.T("area.dead_letters"),
 		Columns: []web.Column{
@@ -111,7 +111,7 @@ func short(text string) string {
 
 // sourceOf is the source that a form names.
 func sourceOf(q *web.Request) (string, error) {
-	source := web.OneOf(q.Form.Get("source"), operate.Sources())
+	source := web.OneOf(q.Form.Get("source"), operations.Sources())
 	if source == "" {
 		return "", web.Refusal(400, "error.form")
 	}
@@ -126,7 +126,7 @@ func (r *Room) redeliver(ctx context.Context, q *web.Request) (web.Answer, error
 	}
 	within, cancel := context.WithTimeout(ctx, actWithin)
 	defer cancel()
-	done, err := r.Platform.Redeliver(within, operate.DeadFilter{Source: source}, recorded(q))
+	done, err := r.Platform.Redeliver(within, operations.DeadFilter{Source: source}, recorded(q))
 	note := &web.Note{Kind: web.Good, Text: q.T("platform.redelivered", done.Sent, done.Found, done.Without)}
 	if note, err = outcome(q, note, err); err != nil {
 		return web.Answer{}, err
@@ -157,7 +157,7 @@ func outcome(q *web.Request, done *web.Note, err error) (*web.Note, error) {
 		return done, nil
 	case errors.Is(err, context.DeadlineExceeded):
 		return &web.Note{Kind: web.Warn, Title: done.Text, Text: q.T("platform.unfinished")}, nil
-	case errors.Is(err, operate.ErrNoBrokers):
+	case errors.Is(err, operations.ErrNoBrokers):
 		return brokersNote(q, err), nil
 	}
 	return nil, err

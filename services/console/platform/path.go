@@ -45,7 +45,7 @@ func (r *Room) watchPath(context.Context, *web.Request) (web.Watched, error) {
 }
 
 // pathMark is another one when the page would show something else. What waits gets older, so that its mark changes with the time.
-func pathMark(s operate.Path, brokers error, now time.Time) (string, error) {
+func pathMark(s operations.Path, brokers error, now time.Time) (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return "", fmt.Errorf("mark the path: %w", err)
@@ -77,14 +77,14 @@ func brokersNote(q *web.Request, err error) *web.Note {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, operate.ErrNoBrokers):
+	case errors.Is(err, operations.ErrNoBrokers):
 		return &web.Note{Kind: web.Info, Title: q.T("platform.no_brokers"), Text: q.T("platform.no_brokers.next")}
 	}
 	return &web.Note{Kind: web.Bad, Title: q.T("platform.brokers_failed"), Text: err.Error()}
 }
 
 // sentence says how the path is, and what comes next: the hop nearest to the beginning that is not well.
-func sentence(q *web.Request, s operate.Path) web.Note {
+func sentence(q *web.Request, s operations.Path) web.Note {
 	age := oldest(q, s)
 	switch {
 	case age > lateAfter:
@@ -98,7 +98,7 @@ func sentence(q *web.Request, s operate.Path) web.Note {
 }
 
 // oldest is the age of the oldest row of the outbox.
-func oldest(q *web.Request, s operate.Path) time.Duration {
+func oldest(q *web.Request, s operations.Path) time.Duration {
 	if s.OutboxOldest == nil {
 		return 0
 	}
@@ -107,7 +107,7 @@ func oldest(q *web.Request, s operate.Path) time.Duration {
 
 func number(n int64) string { return web.Decimal(strconv.FormatInt(n, 10)) }
 
-func figures(q *web.Request, s operate.Path) []web.Figure {
+func figures(q *web.Request, s operations.Path) []web.Figure {
 	var open int64
 	var since *time.Time
 	for _, w := range s.Waiting {
@@ -128,13 +128,13 @@ func figures(q *web.Request, s operate.Path) []web.Figure {
 	}
 	return []web.Figure{
 		outbox,
-		{Label: q.T("platform.outbox_dead"), Value: number(s.OutboxDead), Href: "/platform/dead-letters?source=" + operate.DeadInOutbox},
+		{Label: q.T("platform.outbox_dead"), Value: number(s.OutboxDead), Href: "/platform/dead-letters?source=" + operations.DeadInOutbox},
 		undelivered,
 		{Label: q.T("platform.circuits"), Value: number(int64(len(s.Resting))), Href: "#circuits"},
 	}
 }
 
-func groups(q *web.Request, s operate.Path, brokers error) web.Table {
+func groups(q *web.Request, s operations.Path, brokers error) web.Table {
 	t := web.Table{
 		Label:   q.T("platform.hops"),
 		Columns: []web.Column{{Text: q.T("platform.group")}, {Text: q.T("people.status")}, {Text: q.T("platform.members"), Num: true}, {Text: q.T("platform.lag"), Num: true}, {Text: q.T("platform.unowned"), Num: true}},
@@ -153,7 +153,7 @@ func groups(q *web.Request, s operate.Path, brokers error) web.Table {
 	return t
 }
 
-func waiting(q *web.Request, s operate.Path) web.Table {
+func waiting(q *web.Request, s operations.Path) web.Table {
 	t := web.Table{
 		Label:   q.T("platform.waiting"),
 		Columns: []web.Column{{Text: q.T("platform.waiting_for")}, {Text: q.T("platform.count"), Num: true}, {Text: q.T("platform.oldest_one"), Num: true}},
@@ -166,7 +166,7 @@ func waiting(q *web.Request, s operate.Path) web.Table {
 }
 
 // resting lists the receivers whose circuit breakers are open.
-func (r *Room) resting(ctx context.Context, q *web.Request, s operate.Path) (web.Table, error) {
+func (r *Room) resting(ctx context.Context, q *web.Request, s operations.Path) (web.Table, error) {
 	t := web.Table{
 		Label:   q.T("platform.circuits"),
 		Columns: []web.Column{{Text: q.T("webhooks.receiver")}, {Text: q.T("platform.company")}, {Text: q.T("platform.failing"), Num: true}, {Text: q.T("platform.next_try")}},

@@ -14,17 +14,17 @@ import (
 func TestPathMark(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)
-	of := func(s operate.Path, brokers error, at time.Time) string {
+	of := func(s operations.Path, brokers error, at time.Time) string {
 		mark, err := pathMark(s, brokers, at)
 		require.NoError(t, err)
 		return mark
 	}
-	rest := operate.Path{Groups: []operate.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1}}}
+	rest := operations.Path{Groups: []operations.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1}}}
 	at := of(rest, nil, now)
 	require.Equal(t, at, of(rest, nil, now.Add(time.Hour)), "nothing gets older")
-	require.NotEqual(t, at, of(rest, operate.ErrNoBrokers, now))
-	for name, s := range map[string]operate.Path{
-		"lag":     {Groups: []operate.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1, Lag: 2}}},
+	require.NotEqual(t, at, of(rest, operations.ErrNoBrokers, now))
+	for name, s := range map[string]operations.Path{
+		"lag":     {Groups: []operations.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1, Lag: 2}}},
 		"dead":    {Groups: rest.Groups, OutboxDead: 1},
 		"outbox":  {Groups: rest.Groups, OutboxRows: 1, OutboxOldest: &now},
 		"waiting": {Groups: rest.Groups, Waiting: []store.WaitingCount{{For: "answer", Count: 1, Oldest: now}}},
@@ -32,7 +32,7 @@ func TestPathMark(t *testing.T) {
 	} {
 		require.NotEqual(t, at, of(s, nil, now), name)
 	}
-	waits := operate.Path{OutboxRows: 1, OutboxOldest: &now}
+	waits := operations.Path{OutboxRows: 1, OutboxOldest: &now}
 	require.Equal(t, of(waits, nil, now), of(waits, nil, now.Add(watchEvery-1)))
 	require.NotEqual(t, of(waits, nil, now), of(waits, nil, now.Add(watchEvery)), "the page shows its age")
 }

@@ -28,7 +28,7 @@ type Companies interface {
 
 // Room has the pages.
 type Room struct {
-	Platform  *operate.Platform
+	Platform  *operations.Platform
 	Companies Companies
 	MailDir   string // folder of the mails that `tradegrid dev` sends; "" = there is no mailbox
 }
@@ -64,7 +64,7 @@ func (r *Room) Pages() []web.Page {
 }
 
 // recorded makes changes as the operator who is signed in.
-func recorded(q *web.Request) operate.Recorded {
+func recorded(q *web.Request) operations.Recorded {
 	return func(ctx context.Context, operation string, of tenant.ID, change func(ctx context.Context, tx *db.Tx) (any, error), opts ...db.Option) error {
 		return q.ChangeOf(ctx, of, q.Person.Name, uuid.Nil, operation, func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
 			if !of.IsZero() {
