@@ -40,22 +40,40 @@ func TestEventListIsComplete(t *testing.T) {
 	require.Equal(t, schemas, listed)
 }
 
-// A newcomer finds every package on the map.
+// A newcomer finds every package on the map, in the row of its room.
 func TestPackageMapIsComplete(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	require.NoError(t, err)
-	for _, group := range []string{"pkg/*/*", "services/*/*"} {
-		entries, err := filepath.Glob(filepath.Join(root, group))
-		require.NoError(t, err)
-		require.NotEmpty(t, entries)
-		for _, e := range entries {
-			info, err := os.Stat(e)
-			require.NoError(t, err)
-			if name, err := filepath.Rel(root, e); info.IsDir() {
-				require.NoError(t, err)
-				require.Contains(t, string(page), "`"+filepath.ToSlash(name)+"`", "the package map of CONTRIBUTING.md lacks a package")
-			}
+	_, section, ok := strings.Cut(string(page), "\n## Package map\n")
+	require.True(t, ok, "CONTRIBUTING.md lacks the section Package map")
+	section, _, _ = strings.Cut(section, "\n## ")
+	onMap := map[string][]string{}
+	for _, row := range mapRow.FindAllStringSubmatch(section, -1) {
+		onMap[row[1]] = strings.Fields(strings.NewReplacer("`", "", ",", "").Replace(row[2]))
+	}
+	inTree := map[string][]string{"cmd/tradegrid": {}}
+	for _, floor := range []string{"pkg", "services"} {
+		for _, room := range folders(t, floor) {
+			inTree[floor+"/"+room] = folders(t, floor, room)
 		}
 	}
+	require.Equal(t, inTree, onMap, "rooms of the package map of CONTRIBUTING.md, with their packages in alphabetical order")
+}
+
+// mapRow is a row of the package map: the room, and its packages.
+var mapRow = regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\|.*\\|([^|]*)\\|$")
+
+// folders are the names of the folders in a folder.
+func folders(t *testing.T, path ...string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(root, filepath.Join(path...)))
+	require.NoError(t, err)
+	names := []string{}
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
