@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,9 +12,9 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
-	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/kit/term"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
@@ -142,25 +141,7 @@ func (a admin) write(v any, head string, rows ...[]any) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
 	}
-	return table(a.out, head, rows)
-}
-
-func show(cell any) string {
-	switch v := cell.(type) {
-	case *string:
-		if v == nil {
-			return "-"
-		}
-		return *v
-	case *jsontype.Time:
-		if v == nil {
-			return "-"
-		}
-		return v.String()
-	case []string:
-		return cmp.Or(strings.Join(v, ","), "-")
-	}
-	return cmp.Or(fmt.Sprint(cell), "-")
+	return term.Table(a.out, head, rows)
 }
 
 func (a admin) companies(v any, list ...company.Company) error {

@@ -13,10 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
@@ -193,32 +190,6 @@ func printJSON(out io.Writer, v json.RawMessage) error {
 	text.WriteByte('\n')
 	_, err := text.WriteTo(out)
 	return err
-}
-
-// table writes rows below their heads.
-func table(out io.Writer, head string, rows [][]any) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.ReplaceAll(head, " ", "\t"))
-	for _, row := range rows {
-		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(w, "\t")
-			}
-			fmt.Fprint(w, printable(show(cell)))
-		}
-		fmt.Fprintln(w)
-	}
-	return w.Flush()
-}
-
-// printable keeps what others have written from moving the cursor of a terminal, or the columns of a table.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, text)
 }
 
 // LoginCmd writes the profile.

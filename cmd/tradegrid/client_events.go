@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/term"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
@@ -57,7 +58,7 @@ type logged struct {
 
 // line describes the event.
 func (e *logged) line() string {
-	return fmt.Sprintf("%s  %-28s %s  %s", e.OccurredAt, e.Event, e.EventID, show(cmp.Or(fmt.Sprint(e.Data.ID), "-")))
+	return fmt.Sprintf("%s  %-28s %s  %s", e.OccurredAt, e.Event, e.EventID, term.Show(cmp.Or(fmt.Sprint(e.Data.ID), "-")))
 }
 
 // follow hands over each event in order, until ctx is done, the API refuses, or handle fails. While the API cannot be reached it
@@ -220,7 +221,7 @@ func (c *DeliveriesListCmd) Run(ctx context.Context, out io.Writer) error {
 		}
 		rows[i] = []any{d.ID, d.CreatedAt, d.Event, d.Status, d.Attempt, code, d.WaitingFor, d.NextAttemptAt}
 	}
-	if err := table(out, "ID CREATED EVENT STATUS ATTEMPTS ANSWER WAITING-FOR NEXT-ATTEMPT", rows); err != nil {
+	if err := term.Table(out, "ID CREATED EVENT STATUS ATTEMPTS ANSWER WAITING-FOR NEXT-ATTEMPT", rows); err != nil {
 		return err
 	}
 	if page.HasMore {
@@ -300,7 +301,7 @@ func (c *ExplainCmd) Run(ctx context.Context, out io.Writer) error {
 			continue
 		}
 		known = true
-		fmt.Fprintf(out, "%s  %s %s\n    %s\n", e.SubscriptionID, e.Outcome, show(e.Reason), e.Message)
+		fmt.Fprintf(out, "%s  %s %s\n    %s\n", e.SubscriptionID, e.Outcome, term.Show(e.Reason), e.Message)
 	}
 	switch {
 	case c.Subscription != "" && !known:

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/term"
 	"github.com/tradegrid/tradegrid/services/delivery/trigger"
 )
 
@@ -50,7 +51,7 @@ func (c *TriggerCmd) Run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	run := trigger.New(api.trigger, time.Now())
-	run.Each = func(m trigger.Made) { fmt.Fprintf(out, "%s %s → %s\n", m.Method, m.Path, show(m.ID)) }
+	run.Each = func(m trigger.Made) { fmt.Fprintf(out, "%s %s → %s\n", m.Method, m.Path, term.Show(m.ID)) }
 	if err := run.Cause(ctx, c.Event); err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func listTriggers(out io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(impossible)) {
 		rows = append(rows, []any{name, "not: " + impossible[name]})
 	}
-	return table(out, "EVENT REQUESTS", rows)
+	return term.Table(out, "EVENT REQUESTS", rows)
 }
 
 // trigger is the [trigger.Sender] of a token.

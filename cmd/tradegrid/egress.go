@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/term"
 	"github.com/tradegrid/tradegrid/services/delivery/egress"
 )
 
@@ -54,9 +55,9 @@ func (c *EgressTestCmd) Run(ctx context.Context, out io.Writer) error {
 		err = enc.Encode(v)
 	} else {
 		if v.Fault != "" {
-			fmt.Fprintln(out, printable("refused: "+v.Fault))
+			fmt.Fprintln(out, term.Printable("refused: "+v.Fault))
 		}
-		err = table(out, "ADDRESS DECISION", rows)
+		err = term.Table(out, "ADDRESS DECISION", rows)
 	}
 	if err == nil && !v.Allowed {
 		return errRefusedURL

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/kit/term"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/migrate"
 	"github.com/tradegrid/tradegrid/pkg/store/presence"
@@ -179,7 +180,7 @@ func writePlan(out io.Writer, steps []migrate.Planned) error {
 		}
 		rows[i] = []any{s.String(), s.Does, cmp.Or(s.Table, "-"), size, takes, s.Writers}
 	}
-	return table(out, "STEP DOES TABLE ROWS TAKES WRITERS", rows)
+	return term.Table(out, "STEP DOES TABLE ROWS TAKES WRITERS", rows)
 }
 
 // homing makes the tables global that are read before the company is known.
