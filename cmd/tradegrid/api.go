@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
@@ -102,7 +103,7 @@ const minUploadBytes = 4 * (files.MaxSize + 1<<20)
 const gcPercent = 400
 
 // Run serves until ctx is done.
-func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
+func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched[APICmd]) error {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -114,11 +115,14 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	if err != nil {
 		return err
 	}
-	return c.serve(ctx, "api", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, proxies, keys) })
+	return c.serve(ctx, "api", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
+		live.OnChange(func(next *APICmd) { r.tel.SetSample(next.TraceSample) })
+		return c.run(ctx, log, r, live, proxies, keys)
+	})
 }
 
 // run serves with the connections of the role.
-func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix, keys *secret.Keys) error {
+func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *config.Watched[APICmd], proxies []netip.Prefix, keys *secret.Keys) error {
 	client, err := outbox.NewClient(r.broker)
 	if err != nil {
 		return err
@@ -127,7 +131,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	nudges := outbox.NewNudges(client, log)
 	r.db.Listen(nudges.Nudge)
 	shedder := newShedder(r.db, client, c.disk(), c.limits(), log)
-	r.live.OnChange(func(next *CLI) { shedder.SetLimits(next.API.limits()) }) //nolint:contextcheck // reloads do not belong to a request
+	live.OnChange(func(next *APICmd) { shedder.SetLimits(next.limits()) }) //nolint:contextcheck // reloads do not belong to a request
 	r.tel.Note("changes_refused_for", shedder.Active)
 	store, err := c.store(ctx, r.db, log)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/operations"
@@ -122,7 +123,7 @@ func local(host string) bool {
 func (c *ConsoleCmd) consoleURL() string { return strings.TrimSuffix(c.ConsoleURL, "/") }
 
 // Run serves until ctx is done.
-func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
+func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched[ConsoleCmd]) error {
 	proxies, err := parseProxies(c.TrustedProxies)
 	if err != nil {
 		return err
@@ -136,6 +137,7 @@ func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) e
 		return err
 	}
 	return serveRole(ctx, "console", c.DatabaseFlags, c.OpsFlags, log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
+		live.OnChange(func(next *ConsoleCmd) { r.tel.SetSample(next.TraceSample) })
 		return c.run(ctx, log, r, proxies, domainConfig{Policy: c.Policy, Cell: c.Cell, Keys: keys, Operators: operators, ConsoleURL: c.consoleURL(), Provider: c.provider(c.consoleURL()), Log: log})
 	})
 }

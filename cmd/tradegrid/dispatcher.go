@@ -15,6 +15,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -72,7 +73,7 @@ type dispatcherOptions struct {
 	EgressProxy    *url.URL // nil = none
 	PropagateTrace bool
 	LogSuccess     int
-	live           *watcher                                 // nil = the limits stay as they are
+	live           *config.Watched[DispatcherCmd]           // nil = the limits stay as they are
 	note           func(name string, notes func() []string) // adds notes to /readyz
 }
 
@@ -154,7 +155,7 @@ func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 }
 
 // Run dispatches until ctx is done, then finishes the deliveries in flight.
-func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
+func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched[DispatcherCmd]) error {
 	opts, err := c.options()
 	if err != nil {
 		return err
@@ -166,7 +167,10 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 			return err
 		}
 	}
-	return c.serve(ctx, "dispatcher", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, opts, keys) })
+	return c.serve(ctx, "dispatcher", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
+		live.OnChange(func(next *DispatcherCmd) { r.tel.SetSample(next.TraceSample) })
+		return c.run(ctx, log, r, opts, keys)
+	})
 }
 
 func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts dispatcherOptions, keys *secret.Keys) error {
@@ -255,7 +259,7 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, all *domains, l
 		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout, Proxy: o.EgressProxy},
 		PropagateTrace: o.PropagateTrace, LogSuccess: o.LogSuccess, Log: log,
 	}, d, client, receivers)
-	o.live.OnChange(func(next *CLI) { s.SetLimits(next.Dispatcher.lanes()) })
+	o.live.OnChange(func(next *DispatcherCmd) { s.SetLimits(next.lanes()) })
 	return func(ctx context.Context) error {
 		defer client.Close()
 		g, ctx := errgroup.WithContext(ctx)

@@ -288,18 +288,3 @@ func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	}
 	return ln, nil
 }
-
-// ops returns the OpsFlags of a role.
-func (c *CLI) ops(role string) OpsFlags {
-	switch role {
-	case "api":
-		return c.API.OpsFlags
-	case "relay":
-		return c.Relay.OpsFlags
-	case "dispatcher":
-		return c.Dispatcher.OpsFlags
-	case "console":
-		return c.Console.OpsFlags
-	}
-	panic("no role " + role)
-}

@@ -18,9 +18,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/telemetry"
 )
 
-// release is set by the build: -ldflags "-X main.release=1.2.3".
-var release = "dev"
-
 // CLI has the commands and their common flags.
 type CLI struct {
 	StopWithin  time.Duration `help:"Maximum time for shutdown; after it the process exits with code 1. Set it above 25 s, the time for draining, and below the grace period of the orchestrator." default:"40s"`
@@ -49,9 +46,6 @@ type CLI struct {
 	Openapi    OpenapiCmd       `cmd:"" help:"Write the API description and the event schemas."`
 	Version    kong.VersionFlag `help:"Print the release and exit." env:"-"`
 }
-
-// watcher reloads the settings while a role runs.
-type watcher = config.Watcher[CLI]
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
@@ -109,7 +103,8 @@ func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr
 	kctx := loaded.Context
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	kctx.BindTo(stdout, (*io.Writer)(nil))
-	if err := kctx.Run(log, live); err != nil && !errors.Is(err, context.Canceled) {
+	if err := kctx.Run(log, config.Part(live, func(c *CLI) *APICmd { return &c.API }), config.Part(live, func(c *CLI) *ConsoleCmd { return &c.Console }),
+		config.Part(live, func(c *CLI) *RelayCmd { return &c.Relay }), config.Part(live, func(c *CLI) *DispatcherCmd { return &c.Dispatcher })); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(stderr, "tradegrid %s: %v\n", kctx.Command(), err)
 		return exitCode(err)
 	}

@@ -38,6 +38,9 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
+// release is set by the build: -ldflags "-X main.release=1.2.3".
+var release = "dev"
+
 // commit is set by the build: -ldflags "-X main.commit=…". Builds within the repository read it from the build info.
 var commit = ""
 

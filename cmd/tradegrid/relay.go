@@ -9,6 +9,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -59,7 +60,7 @@ func (c *RelayCmd) Check() error {
 }
 
 // Run publishes until ctx is done, then finishes what is in flight and releases the leases.
-func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
+func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched[RelayCmd]) error {
 	cfg := c.relay(log)
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -69,6 +70,7 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) err
 		return err
 	}
 	return c.serve(ctx, "relay", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
+		live.OnChange(func(next *RelayCmd) { r.tel.SetSample(next.TraceSample) })
 		all := newDomains(r.db, domainConfig{Policy: c.Policy, Log: log})
 		cfg.Jobs = []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, c.MailFrom, log).Run}
 		return runRelay(ctx, log, r, cfg)

@@ -24,6 +24,11 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
+// reloader reloads the settings of a role while it runs.
+type reloader interface {
+	Run(ctx context.Context, ask <-chan os.Signal) error
+}
+
 // role is a running role with its connections and telemetry.
 type role struct {
 	name   string
@@ -31,7 +36,7 @@ type role struct {
 	broker kafka.Config
 	tel    *export.Telemetry
 	ops    string // URL of health checks and metrics
-	live   *watcher
+	live   reloader
 	reload chan os.Signal
 	up     atomic.Bool // its listeners accept and its parts run
 }
@@ -47,7 +52,7 @@ func (r *role) started(context.Context) error {
 }
 
 // serve is [serveRole] for a role that also uses the brokers.
-func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, live *watcher, work func(context.Context, *slog.Logger, *role) error) error {
+func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, live reloader, work func(context.Context, *slog.Logger, *role) error) error {
 	broker, err := f.kafkaConfig(name, log)
 	if err != nil {
 		return err
@@ -60,14 +65,13 @@ func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, 
 
 // serveRole serves health checks and metrics, waits for the database, and then runs work until ctx is done.
 func serveRole(
-	ctx context.Context, name string, database DatabaseFlags, f OpsFlags, log *slog.Logger, live *watcher, work func(context.Context, *slog.Logger, *role) error,
+	ctx context.Context, name string, database DatabaseFlags, f OpsFlags, log *slog.Logger, live reloader, work func(context.Context, *slog.Logger, *role) error,
 ) error {
 	tel, err := f.start(ctx, name, log, commonMetrics(), roleMetrics(name))
 	if err != nil {
 		return err
 	}
 	defer tel.Stop(ctx)
-	live.OnChange(func(next *CLI) { tel.SetSample(next.ops(name).TraceSample) })
 	ln, err := listen(ctx, "--ops-listen", f.OpsListen)
 	if err != nil {
 		return err

@@ -96,6 +96,27 @@ func (w *Watcher[T]) Run(ctx context.Context, ask <-chan os.Signal) error {
 	}
 }
 
+// Watched watches the settings of one command, which are a part of those of the process.
+type Watched[C any] struct {
+	onChange func(do func(*C))
+	run      func(ctx context.Context, ask <-chan os.Signal) error
+}
+
+// Part returns the watcher of a command, whose struct of says where it is.
+func Part[T, C any](w *Watcher[T], of func(*T) *C) *Watched[C] {
+	return &Watched[C]{onChange: func(do func(*C)) { w.OnChange(func(next *T) { do(of(next)) }) }, run: w.Run}
+}
+
+// OnChange is [Watcher.OnChange] for the command. On a nil watcher it has no effect.
+func (p *Watched[C]) OnChange(do func(*C)) {
+	if p != nil {
+		p.onChange(do)
+	}
+}
+
+// Run is [Watcher.Run].
+func (p *Watched[C]) Run(ctx context.Context, ask <-chan os.Signal) error { return p.run(ctx, ask) }
+
 // content returns a hash of the file's content, or of the error if it cannot be read.
 func (w *Watcher[T]) content() [sha256.Size]byte {
 	if w.now.File == "" {
