@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
@@ -64,7 +65,7 @@ func TestReadyOnceListening(t *testing.T) {
 	}
 	flags := DatabaseFlags{DatabaseSource: DatabaseSource{DatabaseURL: dbtest.NewDatabase(t)}, DatabaseConns: 4}
 	background(t, func(ctx context.Context) error {
-		return serveRole(ctx, "console", flags, OpsFlags{OpsListen: "127.0.0.1:0"}, slog.New(slog.DiscardHandler), nil, func(ctx context.Context, _ *slog.Logger, r *role) error {
+		return serveRole(ctx, "console", flags, OpsFlags{OpsListen: "127.0.0.1:0"}, slog.New(slog.DiscardHandler), (*config.Watched[ConsoleCmd])(nil), func(ctx context.Context, _ *slog.Logger, r *role) error {
 			listening <- r.ops
 			<-bound
 			return r.run(ctx, slog.New(slog.DiscardHandler), func(string) { listening <- r.ops }, func(ctx context.Context) error { <-ctx.Done(); return nil })

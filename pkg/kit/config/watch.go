@@ -115,7 +115,12 @@ func (p *Watched[C]) OnChange(do func(*C)) {
 }
 
 // Run is [Watcher.Run].
-func (p *Watched[C]) Run(ctx context.Context, ask <-chan os.Signal) error { return p.run(ctx, ask) }
+func (p *Watched[C]) Run(ctx context.Context, ask <-chan os.Signal) error {
+	if p == nil {
+		return nil
+	}
+	return p.run(ctx, ask)
+}
 
 // content returns a hash of the file's content, or of the error if it cannot be read.
 func (w *Watcher[T]) content() [sha256.Size]byte {
