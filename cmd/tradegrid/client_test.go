@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
@@ -37,7 +38,7 @@ func newLaptop(t *testing.T) *laptop {
 	startRelay(t, d, dbtest.Broker(t))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	background(t, func(ctx context.Context) error { return n.api.Serve(ctx, ln) })
+	apitest.Background(t, func(ctx context.Context) error { return n.api.Serve(ctx, ln) })
 	owner, _ := n.owner(t)
 	l := &laptop{t: t, node: n, owner: owner, url: "http://" + ln.Addr().String(), file: filepath.Join(t.TempDir(), "settings", "profile.json")}
 	l.flags = []string{"--profile", l.file}

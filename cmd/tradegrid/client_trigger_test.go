@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/services/delivery/trigger"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
@@ -22,7 +23,7 @@ func TestEveryEventCanBeTriggered(t *testing.T) {
 	l.owner = as{l.node, l.node.issue(t, test.ID, []string{"*:write"}).Text}
 	out, _ := l.run(0, "login", "--url", l.url, "--token", l.owner.token)
 	require.Contains(t, out, "test company Test")
-	background(t, func(ctx context.Context) error { return l.node.newWorker(2, slog.New(slog.DiscardHandler)).Run(ctx) })
+	apitest.Background(t, func(ctx context.Context) error { return l.node.newWorker(2, slog.New(slog.DiscardHandler)).Run(ctx) })
 	l.owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`)
 
 	list, _ := l.run(0, "trigger")

@@ -21,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
@@ -77,7 +78,7 @@ func (p *pages) shopWithBusiness() (s premises, root string) {
 // work runs the jobs of the platform until the test ends.
 func (p *pages) work() {
 	p.t.Helper()
-	background(p.t, func(ctx context.Context) error { return p.newWorker(1, slog.New(slog.DiscardHandler)).Run(ctx) })
+	apitest.Background(p.t, func(ctx context.Context) error { return p.newWorker(1, slog.New(slog.DiscardHandler)).Run(ctx) })
 }
 
 // lists are the addresses of all lists of records.

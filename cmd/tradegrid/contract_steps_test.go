@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
@@ -405,7 +406,7 @@ func (w *walk) jobs(sub string) {
 	require.Equal(w.t, "canceled", w.do(200, "POST /jobs/{id}/cancel", "", slow)["status"])
 	w.do(409, "POST /jobs/{id}/pause", "", slow)
 	w.do(409, "POST /jobs/{id}/resume", "", slow)
-	background(w.t, w.all.newWorker(2, slog.New(slog.DiscardHandler)).Run)
+	apitest.Background(w.t, w.all.newWorker(2, slog.New(slog.DiscardHandler)).Run)
 	for _, id := range []string{export, replay, prices} {
 		require.Eventually(w.t, func() bool { return strings.Contains(string(w.page("/jobs/"+id)), `"status":"done"`) }, time.Minute, 20*time.Millisecond)
 		w.do(200, "GET /jobs/{id}", "", id)

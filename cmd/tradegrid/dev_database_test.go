@@ -92,13 +92,3 @@ func TestCockroachOnPathIsTheDatabaseOfDev(t *testing.T) { //nolint:paralleltest
 	require.Nil(t, b.lost())
 	require.NoError(t, b.stop())
 }
-
-func TestUnknownKindOfDatabaseIsRefused(t *testing.T) {
-	t.Parallel()
-	require.NotZero(t, run([]string{"dev", "--database", "oracle", "--state", t.TempDir()}, &testWriter{t}, &testWriter{t}))
-}
-
-// testWriter shows what is written with the test.
-type testWriter struct{ t *testing.T }
-
-func (w *testWriter) Write(p []byte) (int, error) { return w.t.Output().Write(p) }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/dev/demodata"
 	"github.com/tradegrid/tradegrid/services/platform/company"
@@ -194,7 +195,7 @@ func TestDemoDataIsMadeOnce(t *testing.T) {
 	n, state := newNode(dbtest.Open(t), alone()), t.TempDir()
 	ctx, interrupt := context.WithCancel(t.Context())
 	path := (&demo{state: state}).file()
-	background(t, func(ctx context.Context) error {
+	apitest.Background(t, func(ctx context.Context) error {
 		for ctx.Err() == nil {
 			if _, err := os.Stat(path); err == nil {
 				interrupt() // the company is there, and its data are under way

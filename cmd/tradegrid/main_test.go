@@ -30,3 +30,19 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		require.Contains(t, errs.String(), want, "%v", args)
 	}
 }
+
+// A script sees drift by the exit code.
+func TestDriftOfSchemasEndsWithAnError(t *testing.T) {
+	t.Parallel()
+	require.NotZero(t, run([]string{"openapi", "--check", t.TempDir()}, &testWriter{t}, &testWriter{t}))
+}
+
+func TestUnknownKindOfDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	require.NotZero(t, run([]string{"dev", "--database", "oracle", "--state", t.TempDir()}, &testWriter{t}, &testWriter{t}))
+}
+
+// testWriter shows what is written with the test.
+type testWriter struct{ t *testing.T }
+
+func (w *testWriter) Write(p []byte) (int, error) { return w.t.Output().Write(p) }

@@ -13,21 +13,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
-
-// background runs something until the test ends, and waits for its end.
-func background(t *testing.T, run func(context.Context) error) {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan error, 1)
-	go func() { done <- run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		require.NoError(t, <-done)
-	})
-}
 
 // startRelay publishes the outbox of the database until the test ends.
 func startRelay(t *testing.T, d *db.DB, brokers []string) {
@@ -37,16 +26,16 @@ func startRelay(t *testing.T, d *db.DB, brokers []string) {
 	t.Cleanup(client.Close)
 	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: uuid.NewString(), EventRetention: defaultPolicy().EventRetention})
 	require.NoError(t, err)
-	background(t, relay.Run)
+	apitest.Background(t, relay.Run)
 }
 
 // startNode makes a node that talks with the others, as `tradegrid api` does.
 func startNode(t *testing.T, d *db.DB, brokers []string) *node {
 	t.Helper()
 	n := newNode(d, ratelimit.New(ratelimit.Config{Node: uuid.NewString(), Leases: ratelimit.NewDBLeases(d)}))
-	background(t, n.limiter.Run)
-	background(t, n.company.Run)
-	background(t, func(ctx context.Context) error {
+	apitest.Background(t, n.limiter.Run)
+	apitest.Background(t, n.company.Run)
+	apitest.Background(t, func(ctx context.Context) error {
 		return n.company.ConsumeInvalidations(ctx, kafka.Config{Brokers: brokers, ClientID: "api"})
 	})
 	return n

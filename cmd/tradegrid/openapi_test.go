@@ -81,7 +81,6 @@ func TestAllDriftIsNamedAtOnce(t *testing.T) {
 	for _, want := range []string{"events/order.created.schema.json is missing", "events/product.updated.example.json is missing", "openapi/old.json"} {
 		require.ErrorContains(t, err, want)
 	}
-	require.NotZero(t, run([]string{"openapi", "--check", dir}, &bytes.Buffer{}, &bytes.Buffer{}), "a script sees it by the exit code")
 	require.Error(t, checkSchemas(t.TempDir()), "an empty folder")
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
@@ -64,7 +65,7 @@ func TestReadyOnceListening(t *testing.T) {
 		return res.StatusCode, string(raw)
 	}
 	flags := DatabaseFlags{DatabaseSource: DatabaseSource{DatabaseURL: dbtest.NewDatabase(t)}, DatabaseConns: 4}
-	background(t, func(ctx context.Context) error {
+	apitest.Background(t, func(ctx context.Context) error {
 		return serveRole(ctx, "console", flags, OpsFlags{OpsListen: "127.0.0.1:0"}, slog.New(slog.DiscardHandler), (*config.Watched[ConsoleCmd])(nil), func(ctx context.Context, _ *slog.Logger, r *role) error {
 			listening <- r.ops
 			<-bound

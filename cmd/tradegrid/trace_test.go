@@ -28,6 +28,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/topics"
@@ -116,7 +117,7 @@ func startDispatcher(t *testing.T, n *node, brokers []string, propagate bool) {
 	require.NoError(t, err)
 	require.Empty(t, notes["partitions"](), "/readyz tells which partitions nobody reads")
 	for _, part := range parts {
-		background(t, part)
+		apitest.Background(t, part)
 	}
 }
 
