@@ -24,8 +24,9 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// reloader reloads the settings of a role while it runs.
+// reloader reloads the settings of a role while it runs, and names those that all processes must have alike.
 type reloader interface {
+	Shared() []string
 	Run(ctx context.Context, ask <-chan os.Signal) error
 }
 

@@ -100,11 +100,12 @@ func (w *Watcher[T]) Run(ctx context.Context, ask <-chan os.Signal) error {
 type Watched[C any] struct {
 	onChange func(do func(*C))
 	run      func(ctx context.Context, ask <-chan os.Signal) error
+	shared   func() []string
 }
 
 // Part returns the watcher of a command, whose struct of says where it is.
 func Part[T, C any](w *Watcher[T], of func(*T) *C) *Watched[C] {
-	return &Watched[C]{onChange: func(do func(*C)) { w.OnChange(func(next *T) { do(of(next)) }) }, run: w.Run}
+	return &Watched[C]{onChange: func(do func(*C)) { w.OnChange(func(next *T) { do(of(next)) }) }, run: w.Run, shared: w.Shared}
 }
 
 // OnChange is [Watcher.OnChange] for the command. On a nil watcher it has no effect.
@@ -112,6 +113,14 @@ func (p *Watched[C]) OnChange(do func(*C)) {
 	if p != nil {
 		p.onChange(do)
 	}
+}
+
+// Shared is [Watcher.Shared].
+func (p *Watched[C]) Shared() []string {
+	if p == nil {
+		return nil
+	}
+	return p.shared()
 }
 
 // Run is [Watcher.Run].
