@@ -14,7 +14,6 @@ CREATE TABLE IF NOT EXISTS rate_leases (
 CREATE TABLE IF NOT EXISTS limit_probes (
     name        TEXT NOT NULL,
     node        TEXT NOT NULL,
-    lease_until TIMESTAMPTZ NOT NULL,
     measured_at TIMESTAMPTZ NOT NULL,
     readings    JSONB NOT NULL,
     CONSTRAINT limit_probes_pkey PRIMARY KEY (name)

@@ -202,35 +202,28 @@ CREATE TABLE IF NOT EXISTS attribute_uses (
 CREATE INDEX IF NOT EXISTS attribute_uses_key_idx ON attribute_uses (company_id, attribute_id, value_key, owner_id);
 CREATE INDEX IF NOT EXISTS attribute_uses_number_idx ON attribute_uses (company_id, attribute_id, number_value, owner_id);
 
--- A SKU that is taken. SKUs are unique over products, services and variants, hidden ones included; sku_key is the lower case of
--- sku. SKUs and barcodes are compared with folded case and in one form of their characters: fold_key has that form where the key
--- has another, so few rows have it.
+-- A SKU that is taken. SKUs are unique over products, services and variants, hidden ones included; sku_key is the sku with folded
+-- case and in one form of its characters.
 CREATE TABLE IF NOT EXISTS skus (
     company_id UUID NOT NULL,
     sku_key    TEXT NOT NULL,
     entity     TEXT NOT NULL,
     entity_id  UUID NOT NULL,
     sku        TEXT NOT NULL,
-    status     TEXT NOT NULL DEFAULT 'active', -- of the item, so that a refusal of the SKU can tell it without knowing the table of the item
-    fold_key   TEXT,
+    status     TEXT NOT NULL, -- of the item, so that a refusal of the SKU can tell it without knowing the table of the item
     CONSTRAINT skus_pkey PRIMARY KEY (company_id, sku_key),
     CONSTRAINT skus_entity_chk CHECK (entity IN ('product', 'service', 'variant'))
 );
 
-CREATE INDEX IF NOT EXISTS skus_fold_idx ON skus (company_id, fold_key) WHERE fold_key IS NOT NULL;
-
--- A barcode that is taken, by an active product or variant: hiding one releases its barcode. fold_key is that of skus.
+-- A barcode that is taken, by an active product or variant: hiding one releases its barcode. barcode_key is as sku_key.
 CREATE TABLE IF NOT EXISTS barcodes (
-    company_id UUID NOT NULL,
-    barcode    TEXT NOT NULL,
-    entity     TEXT NOT NULL,
-    entity_id  UUID NOT NULL,
-    fold_key   TEXT,
-    CONSTRAINT barcodes_pkey PRIMARY KEY (company_id, barcode),
+    company_id  UUID NOT NULL,
+    barcode_key TEXT NOT NULL,
+    entity      TEXT NOT NULL,
+    entity_id   UUID NOT NULL,
+    CONSTRAINT barcodes_pkey PRIMARY KEY (company_id, barcode_key),
     CONSTRAINT barcodes_entity_chk CHECK (entity IN ('product', 'variant'))
 );
-
-CREATE INDEX IF NOT EXISTS barcodes_fold_idx ON barcodes (company_id, fold_key) WHERE fold_key IS NOT NULL;
 
 -- ---- Services of the catalog ----
 

@@ -140,7 +140,7 @@ func TestOnlyLimitsThatAreSetAreMeasured(t *testing.T) {
 	eventually(t, "a new limit counts", refuses(a))
 }
 
-// lasts is for how long the owner of a lease in these tests is dead or of an earlier release.
+// lasts is for how long the owner of a lease in these tests is dead.
 const lasts = 700 * time.Millisecond
 
 func TestSuccessorMeasuresWhenTheOwnerIsDeadOrGone(t *testing.T) {
@@ -199,45 +199,6 @@ func TestFullDatabaseIsMeasured(t *testing.T) {
 			require.Zero(t, stored)
 		})
 	}
-}
-
-// The release before elected by lease_until of the table itself. Its nodes run beside these during an upgrade.
-func TestNodesOfTheReleaseBefore(t *testing.T) {
-	t.Parallel()
-	d := dbtest.OpenNew(t)
-	const (
-		sqlLease = `INSERT INTO limit_probes (name, node, lease_until, measured_at, readings)
-VALUES ($1, $2, now() + CAST($3 AS FLOAT8) * INTERVAL '1 second', TIMESTAMPTZ '2000-01-01 00:00:00Z', '{}')
-ON CONFLICT (name) DO UPDATE SET node = excluded.node, lease_until = excluded.lease_until
-WHERE limit_probes.lease_until < now()`
-		sqlStore = `UPDATE limit_probes SET measured_at = now(), readings = $3, lease_until = now() + CAST($4 AS FLOAT8) * INTERVAL '1 second'
-WHERE name = $1 AND node = $2`
-	)
-	exec := func(sql string, args ...any) int64 {
-		t.Helper()
-		tag, err := d.Exec(t.Context(), sql, args...)
-		require.NoError(t, err)
-		return tag.RowsAffected()
-	}
-	require.EqualValues(t, 1, exec(sqlLease, "gauge", "old", 20.0), "the first measurement of all")
-	mine := &gauge{limit: loadshed.KafkaSize}
-	slow := mine.probe()
-	slow.Every = time.Hour
-	a := shedder(t, d, "new", loadshed.Limits{KafkaSize: 10}, slow)
-	eventually(t, "the new one measures beside the old one", func() bool { return mine.calls.Load() == 1 })
-	eventually(t, "its reading is stored", func() bool {
-		var node string
-		require.NoError(t, d.QueryRow(t.Context(), `SELECT node FROM limit_probes WHERE name = 'gauge'`).Scan(&node))
-		return node == "new"
-	})
-	require.Zero(t, exec(sqlStore, "gauge", "old", []byte(`{}`), 5.0), "the old one's result is not needed")
-	require.Zero(t, exec(sqlLease, "gauge", "old", 20.0), "it leaves the probe alone while the reading is fresh")
-
-	exec(`UPDATE limit_probes SET lease_until = now() - INTERVAL '1 second'`)
-	require.EqualValues(t, 1, exec(sqlLease, "gauge", "old", 20.0), "when it is older, it measures")
-	require.EqualValues(t, 1, exec(sqlStore, "gauge", "old", []byte(`{"kafka_size": 50}`), 5.0))
-	eventually(t, "the new one uses what the old one measured", refuses(a))
-	require.EqualValues(t, 1, mine.calls.Load())
 }
 
 func TestWhatCannotBeMeasuredRefusesNothing(t *testing.T) {

@@ -32,15 +32,13 @@ const probeTimeout = 20 * time.Second
 // is stale. A measurement may take longer; then a second process measures too, which does no harm.
 const leaseTTL = 15 * time.Second
 
-// All times of the table are the database's, because the clocks of the processes differ. Releases that elect by its lease_until
-// leave a probe alone until it is over.
+// All times of the table are the database's, because the clocks of the processes differ.
 const limitProbes = db.Table("limit_probes")
 
 const sqlSelectProbes = `SELECT name, CAST(extract(epoch FROM now() - measured_at) AS FLOAT8), readings FROM limit_probes`
 
-var sqlStoreReadings = limitProbes.Insert(`(name, node, lease_until, measured_at, readings)
-VALUES ($1, $2, now() + CAST($4 AS FLOAT8) * INTERVAL '1 second', now(), $3)
-ON CONFLICT (name) DO UPDATE SET node = excluded.node, lease_until = excluded.lease_until, measured_at = excluded.measured_at, readings = excluded.readings`)
+var sqlStoreReadings = limitProbes.Insert(`(name, node, measured_at, readings) VALUES ($1, $2, now(), $3)
+ON CONFLICT (name) DO UPDATE SET node = excluded.node, measured_at = excluded.measured_at, readings = excluded.readings`)
 
 type probeRow struct {
 	Name     string
@@ -115,7 +113,7 @@ func (s *Shedder) refresh(ctx context.Context) {
 			continue // a process that needs the readings takes the lease
 		}
 		held, leaseErr := p.lease.Hold(ctx)
-		// Another process may have measured just now, and have died or be of an earlier release.
+		// Another process may have measured just now, and have died.
 		if age, known := fresh[p.Name]; (known && age < p.Every) || time.Now().Before(p.next) {
 			continue
 		}
@@ -161,15 +159,15 @@ func (s *Shedder) measure(ctx context.Context, p *probe) error {
 	if err != nil {
 		return fmt.Errorf("write readings of %s: %w", p.Name, err)
 	}
-	if err := s.store(ctx, p.Name, raw, pause); err != nil {
+	if err := s.store(ctx, p.Name, raw); err != nil {
 		return errors.Join(err, p.lease.Release(ctx))
 	}
 	return nil
 }
 
-func (s *Shedder) store(ctx context.Context, probe string, readings []byte, pause time.Duration) error {
+func (s *Shedder) store(ctx context.Context, probe string, readings []byte) error {
 	err := s.cfg.DB.RunTx(ctx, "shed.probe", func(_ context.Context, tx *db.Tx) error {
-		tx.Queue(sqlStoreReadings, probe, s.cfg.Node, readings, pause.Seconds())
+		tx.Queue(sqlStoreReadings, probe, s.cfg.Node, readings)
 		return nil
 	}, db.ReadCommitted(), db.Repeatable(), db.AsyncCommit()) // after a crash of the database, the next measurement replaces it
 	if err != nil {

@@ -221,7 +221,7 @@ func CausedBy(ctx context.Context, q db.Querier, company tenant.ID, request stri
 	return ids, nil
 }
 
-// Origin is where an event of the log came from. What releases before did not record is nil.
+// Origin is where an event of the log came from.
 type Origin struct {
 	RequestID   *string    // of the API request; "" = the platform itself
 	Traceparent *string    // of that request
@@ -291,8 +291,7 @@ func (c Cursor) Expired(now time.Time, retention time.Duration) bool {
 	return !c.Seen.IsZero() && c.Seen.Add(retention).Before(now)
 }
 
-// String encodes the cursor as text: position, milliseconds and epoch. In the first epoch, the text is that of releases which
-// know no epochs, so that they and this one can serve the same readers.
+// String encodes the cursor as text: position, milliseconds and, but for the first, epoch.
 func (c Cursor) String() string {
 	text := strconv.FormatInt(c.After, 36) + "." + strconv.FormatInt(c.Seen.UnixMilli(), 36)
 	if c.Epoch != 0 {
@@ -301,11 +300,8 @@ func (c Cursor) String() string {
 	return text
 }
 
-// ParseCursor parses the text form; the empty string is the start of the log.
+// ParseCursor parses the text form.
 func ParseCursor(s string) (Cursor, error) {
-	if s == "" {
-		return Cursor{}, nil
-	}
 	pos, rest, _ := strings.Cut(s, ".")
 	ms, number, later := strings.Cut(rest, ".")
 	after, err := strconv.ParseInt(pos, 36, 64)

@@ -19,7 +19,7 @@ func Prepare(ctx context.Context, tx *db.Tx, company tenant.ID) error {
 	return tx.LockInProcess(ctx, "sku", company)
 }
 
-const sqlSelectTakenSKUs = `SELECT COALESCE(fold_key, sku_key) FROM skus WHERE company_id = $1 AND (sku_key = ANY($2::TEXT[]) OR fold_key = ANY($2::TEXT[]) AND fold_key IS NOT NULL)`
+const sqlSelectTakenSKUs = `SELECT sku_key FROM skus WHERE company_id = $1 AND sku_key = ANY($2::TEXT[])`
 
 // window is how many generated SKUs are checked at a time against SKUs set by clients.
 const window = 20

@@ -47,25 +47,6 @@ type Item struct {
 // Equal reports whether two SKUs or barcodes are the same one.
 func Equal(one, other string) bool { return list.Key(one) == list.Key(other) }
 
-// stored is the SKU as the primary key has it, which nodes of releases before compare.
-func stored(sku string) string { return strings.ToLower(sku) }
-
-// folded is the [list.Key] of a text if its stored form is another one; nil otherwise, so that few rows are in the index on it.
-func folded(text, stored string) *string {
-	if key := list.Key(text); key != stored {
-		return &key
-	}
-	return nil
-}
-
-// forms are the stored forms that a SKU or barcode may have; rows with another one are found by their folded key.
-func forms(text, stored string) []string {
-	if key := list.Key(text); key != stored {
-		return []string{stored, key}
-	}
-	return []string{stored}
-}
-
 // barcode is the barcode that the item reserves, or "".
 func (it Item) barcode() string {
 	if it.Barcode == nil || it.Status != active {
@@ -87,18 +68,12 @@ func (it Item) Checks(company tenant.ID, before Item) []batchloader.Read {
 	return reads
 }
 
-// Conditions on the parameters $2, the stored forms, and $3, the key. Rows of releases before have no key, and are found by their stored form.
-const (
-	isSKU     = `(sku_key = ANY($2::TEXT[]) OR fold_key = $3 AND fold_key IS NOT NULL)`
-	isBarcode = `(barcode = ANY($2::TEXT[]) OR fold_key = $3 AND fold_key IS NOT NULL)`
-)
-
-const sqlSelectSKUHolder = `SELECT sku, entity, entity_id, status FROM skus WHERE company_id = $1 AND ` + isSKU + ` AND entity_id <> $4 LIMIT 1`
+const sqlSelectSKUHolder = `SELECT sku, entity, entity_id, status FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity_id <> $3`
 
 func (it Item) checkSKU(ctx context.Context, q db.Querier, company tenant.ID) error {
 	var sku, entity, status string
 	var id uuid.UUID
-	err := q.QueryRow(ctx, sqlSelectSKUHolder, company, forms(it.SKU, stored(it.SKU)), list.Key(it.SKU), it.ID).Scan(&sku, &entity, &id, &status)
+	err := q.QueryRow(ctx, sqlSelectSKUHolder, company, list.Key(it.SKU), it.ID).Scan(&sku, &entity, &id, &status)
 	if db.IsNoRows(err) {
 		return nil
 	}
@@ -109,12 +84,12 @@ func (it Item) checkSKU(ctx context.Context, q db.Querier, company tenant.ID) er
 		With("sku", sku).With("entity", entity).With("id", id).With("status", status)
 }
 
-const sqlSelectBarcodeHolder = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND ` + isBarcode + ` AND entity_id <> $4 LIMIT 1`
+const sqlSelectBarcodeHolder = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND barcode_key = $2 AND entity_id <> $3`
 
 func (it Item) checkBarcode(ctx context.Context, q db.Querier, company tenant.ID) error {
 	var entity string
 	var id uuid.UUID
-	err := q.QueryRow(ctx, sqlSelectBarcodeHolder, company, forms(it.barcode(), it.barcode()), list.Key(it.barcode()), it.ID).Scan(&entity, &id)
+	err := q.QueryRow(ctx, sqlSelectBarcodeHolder, company, list.Key(it.barcode()), it.ID).Scan(&entity, &id)
 	if db.IsNoRows(err) {
 		return nil
 	}
@@ -125,13 +100,11 @@ func (it Item) checkBarcode(ctx context.Context, q db.Querier, company tenant.ID
 		With("barcode", it.barcode()).With("entity", entity).With("id", id)
 }
 
-// Of two SKUs that were different to a release before, the one that is written like this precedes.
-const sqlSelectBySKU = `SELECT entity_id FROM skus WHERE company_id = $1 AND ` + isSKU + ` AND entity = $4 ORDER BY sku_key = $5 DESC LIMIT 1`
+const sqlSelectBySKU = `SELECT entity_id FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity = $3`
 
 // Find returns the id of the item with a SKU, or the nil UUID. Case, forms of characters and surrounding space do not count.
 func Find(ctx context.Context, q db.Querier, company tenant.ID, entity, sku string) (id uuid.UUID, err error) {
-	sku = strings.TrimSpace(sku)
-	err = q.QueryRow(ctx, sqlSelectBySKU, company, forms(sku, stored(sku)), list.Key(sku), entity, stored(sku)).Scan(&id)
+	err = q.QueryRow(ctx, sqlSelectBySKU, company, list.Key(sku), entity).Scan(&id)
 	if err != nil && !db.IsNoRows(err) {
 		return id, fmt.Errorf("find the item with a SKU: %w", err)
 	}
@@ -139,20 +112,18 @@ func Find(ctx context.Context, q db.Querier, company tenant.ID, entity, sku stri
 }
 
 const (
-	sqlSelectSKUOwner     = `SELECT entity, entity_id FROM skus WHERE company_id = $1 AND ` + isSKU + ` ORDER BY sku_key = $4 DESC LIMIT 1`
-	sqlSelectBarcodeOwner = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND ` + isBarcode + ` ORDER BY barcode = $4 DESC LIMIT 1`
+	sqlSelectSKUOwner     = `SELECT entity, entity_id FROM skus WHERE company_id = $1 AND sku_key = $2`
+	sqlSelectBarcodeOwner = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND barcode_key = $2`
 )
 
 // Owner returns the item with a SKU, of any entity, or the nil UUID. It compares as [Find] does.
 func Owner(ctx context.Context, q db.Querier, company tenant.ID, sku string) (entity string, id uuid.UUID, err error) {
-	sku = strings.TrimSpace(sku)
-	return owner(q.QueryRow(ctx, sqlSelectSKUOwner, company, forms(sku, stored(sku)), list.Key(sku), stored(sku)))
+	return owner(q.QueryRow(ctx, sqlSelectSKUOwner, company, list.Key(sku)))
 }
 
 // BarcodeOwner returns the active product or variant with a barcode, or the nil UUID.
 func BarcodeOwner(ctx context.Context, q db.Querier, company tenant.ID, barcode string) (entity string, id uuid.UUID, err error) {
-	barcode = strings.TrimSpace(barcode)
-	return owner(q.QueryRow(ctx, sqlSelectBarcodeOwner, company, forms(barcode, barcode), list.Key(barcode), barcode))
+	return owner(q.QueryRow(ctx, sqlSelectBarcodeOwner, company, list.Key(barcode)))
 }
 
 func owner(row pgx.Row) (entity string, id uuid.UUID, err error) {
@@ -164,9 +135,8 @@ func owner(row pgx.Row) (entity string, id uuid.UUID, err error) {
 
 // Filter adds to a list of items of an entity the condition that they have this SKU, as [Find] compares it; "" adds none.
 func Filter(q *list.Query, company tenant.ID, entity, sku string) {
-	if sku = strings.TrimSpace(sku); sku != "" {
-		q.Reading(skus).Where("id IN (SELECT entity_id FROM skus WHERE company_id = ? AND (sku_key = ANY(?::TEXT[]) OR fold_key = ? AND fold_key IS NOT NULL) AND entity = ?)",
-			company, forms(sku, stored(sku)), list.Key(sku), entity)
+	if key := list.Key(sku); key != "" {
+		q.Reading(skus).Where("id IN (SELECT entity_id FROM skus WHERE company_id = ? AND sku_key = ? AND entity = ?)", company, key, entity)
 	}
 }
 
@@ -175,8 +145,8 @@ func Filter(q *list.Query, company tenant.ID, entity, sku string) {
 func FilterBarcode(q *list.Query, company tenant.ID, items db.Table, entity, barcode string) {
 	if barcode = strings.TrimSpace(barcode); barcode != "" {
 		q.Reading(barcodes).Where("id = ANY(ARRAY(SELECT i.id FROM "+string(items)+" AS i WHERE i.company_id = ? AND i.barcode = ? AND i.barcode IS NOT NULL UNION "+
-			"SELECT b.entity_id FROM barcodes AS b WHERE b.company_id = ? AND (b.barcode = ANY(?::TEXT[]) OR b.fold_key = ? AND b.fold_key IS NOT NULL) AND b.entity = ?))",
-			company, barcode, company, forms(barcode, barcode), list.Key(barcode), entity)
+			"SELECT b.entity_id FROM barcodes AS b WHERE b.company_id = ? AND b.barcode_key = ? AND b.entity = ?))",
+			company, barcode, company, list.Key(barcode), entity)
 	}
 }
 
@@ -186,11 +156,11 @@ const (
 )
 
 var (
-	sqlInsertSKU     = skus.Insert(`(company_id, sku_key, entity, entity_id, sku, status, fold_key) VALUES ($1, $2, $3, $4, $5, $6, $7)`)
+	sqlInsertSKU     = skus.Insert(`(company_id, sku_key, entity, entity_id, sku, status) VALUES ($1, $2, $3, $4, $5, $6)`)
 	sqlUpdateStatus  = skus.Update(`SET status = $4 WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`)
 	sqlDeleteSKU     = skus.Delete(`WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`)
-	sqlInsertBarcode = barcodes.Insert(`(company_id, barcode, entity, entity_id, fold_key) VALUES ($1, $2, $3, $4, $5)`)
-	sqlDeleteBarcode = barcodes.Delete(`WHERE company_id = $1 AND barcode = $2 AND entity_id = $3`)
+	sqlInsertBarcode = barcodes.Insert(`(company_id, barcode_key, entity, entity_id) VALUES ($1, $2, $3, $4)`)
+	sqlDeleteBarcode = barcodes.Delete(`WHERE company_id = $1 AND barcode_key = $2 AND entity_id = $3`)
 )
 
 // Claim updates the reservations of an item to its new state; before is the zero Item for a new one. A transaction that
@@ -199,18 +169,18 @@ func (it Item) Claim(tx *db.Tx, company tenant.ID, before Item) {
 	switch {
 	case before.SKU != it.SKU:
 		if before.SKU != "" {
-			tx.Queue(sqlDeleteSKU, company, stored(before.SKU), it.ID).Expect(1, db.ErrStale)
+			tx.Queue(sqlDeleteSKU, company, list.Key(before.SKU), it.ID).Expect(1, db.ErrStale)
 		}
-		tx.Queue(sqlInsertSKU, company, stored(it.SKU), it.Entity, it.ID, it.SKU, it.Status, folded(it.SKU, stored(it.SKU))).OnConstraint("skus_pkey", db.ErrStale)
+		tx.Queue(sqlInsertSKU, company, list.Key(it.SKU), it.Entity, it.ID, it.SKU, it.Status).OnConstraint("skus_pkey", db.ErrStale)
 	case before.Status != it.Status:
-		tx.Queue(sqlUpdateStatus, company, stored(it.SKU), it.ID, it.Status).Expect(1, db.ErrStale)
+		tx.Queue(sqlUpdateStatus, company, list.Key(it.SKU), it.ID, it.Status).Expect(1, db.ErrStale)
 	}
 	if old, now := before.barcode(), it.barcode(); old != now {
 		if old != "" {
-			tx.Queue(sqlDeleteBarcode, company, old, it.ID).Expect(1, db.ErrStale)
+			tx.Queue(sqlDeleteBarcode, company, list.Key(old), it.ID).Expect(1, db.ErrStale)
 		}
 		if now != "" {
-			tx.Queue(sqlInsertBarcode, company, now, it.Entity, it.ID, folded(now, now)).OnConstraint("barcodes_pkey", db.ErrStale)
+			tx.Queue(sqlInsertBarcode, company, list.Key(now), it.Entity, it.ID).OnConstraint("barcodes_pkey", db.ErrStale)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func TestOwners(t *testing.T) {
 	require.Equal(t, uuid.Nil, id)
 }
 
-// SKUs and barcodes that differ in case or in the forms of characters only are the same, also those that a release before has stored.
+// SKUs and barcodes that differ in case or in the forms of characters only are the same.
 func TestFoldedCase(t *testing.T) {
 	t.Parallel()
 	for _, spellings := range [][]string{{"Straße-1", "STRASSE-1", "strasse-1", "ＳＴＲＡＳＳＥ－１"}, {"ΚΑΦΕΣ", "καφες", "Καφεσ"}, {"ab-1", "ＡＢ－１"}, {"Kg5", "kg5", "\u212ag5"}} {
@@ -168,26 +168,6 @@ func TestFoldedCase(t *testing.T) {
 			require.NoError(t, f.store(sku.Item{Entity: sku.Service, ID: uuid.New(), SKU: first, Status: "active"}, sku.Item{}), "it is free again")
 		}
 	}
-}
-
-const sqlOldSKU = `INSERT INTO skus (company_id, sku_key, entity, entity_id, sku, status) VALUES ($1, lower($2), 'product', $3, $2, 'active')`
-
-// Two SKUs that were different to a release before keep their items, each by its own spelling; a new item gets neither.
-func TestSKUsOfReleasesBefore(t *testing.T) {
-	t.Parallel()
-	f := setup(t)
-	ids := map[string]uuid.UUID{"straße": uuid.New(), "strasse": uuid.New()}
-	for text, id := range ids {
-		_, err := f.db.Exec(t.Context(), sqlOldSKU, f.company, text, id)
-		require.NoError(t, err)
-	}
-	for text, id := range ids {
-		got, err := sku.Find(t.Context(), f.db, f.company, sku.Product, text)
-		require.NoError(t, err)
-		require.Equal(t, id, got, text)
-		require.ErrorContains(t, f.store(sku.Item{Entity: sku.Product, ID: uuid.New(), SKU: text, Status: "active"}, sku.Item{}), "belongs to another product")
-	}
-	require.NoError(t, f.store(sku.Item{Entity: sku.Product, ID: ids["straße"], SKU: "free", Status: "active"}, sku.Item{ID: ids["straße"], SKU: "straße", Status: "active"}), "a row without a key is replaced")
 }
 
 // Of those who want the same SKU at once, in two spellings, one gets it.

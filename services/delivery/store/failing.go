@@ -22,7 +22,7 @@ WHERE w.is_active AND w.status = 'active' AND w.last_failure_at >= $1 AND COALES
 ORDER BY w.company_id, w.id LIMIT 1000`
 
 // sqlSelectGone finds, over all companies, receivers that have answered all attempts with 410 for a day, from the first to the last. One
-// that was enabled by hand begins anew. An older release leaves gone_since as it is, so it counts within an outage only.
+// that was enabled by hand begins anew. It counts within an outage only.
 const sqlSelectGone = `SELECT company_id, id, gone_since FROM webhook_subscriptions
 WHERE failing_since IS NOT NULL AND failing_since <= $1 AND is_active AND status = 'active' AND gone_since >= failing_since
  AND last_failure_at >= GREATEST(gone_since, COALESCE(enabled_at, created_at)) + INTERVAL '24 hours'

@@ -146,7 +146,7 @@ const sqlSelectAttempts = `SELECT attempt, started_at, http_code, error, duratio
 WHERE company_id = $1 AND subscription_id = $2 AND delivery_id = $3 ORDER BY seq`
 
 // selectAttempts reads the attempts that the history still has. It holds the unsuccessful ones; a successful one is the last
-// of its delivery, whose row describes it. Releases before that stored the successful ones, too.
+// of its delivery, whose row describes it.
 func selectAttempts(ctx context.Context, q db.Querier, company tenant.ID, d DeliveryRecord) ([]DeliveryAttempt, error) {
 	rows, err := q.Query(ctx, sqlSelectAttempts, company, d.SubscriptionID, d.ID)
 	if err != nil {
@@ -161,7 +161,7 @@ func selectAttempts(ctx context.Context, q db.Querier, company tenant.ID, d Deli
 
 // withSuccess adds the successful attempt to the others.
 func (d *DeliveryRecord) withSuccess(attempts []DeliveryAttempt) []DeliveryAttempt {
-	if last, ok := d.successfulAttempt(); ok && !slices.ContainsFunc(attempts, func(a DeliveryAttempt) bool { return a.ErrorMessage == nil }) {
+	if last, ok := d.successfulAttempt(); ok {
 		attempts = append(attempts, last)
 	}
 	if attempts == nil {

@@ -177,13 +177,13 @@ func cursorText(company tenant.ID, c outbox.Cursor) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(company.String() + "/" + c.String()))
 }
 
-// parseCursor reads what [cursorText] wrote. Releases before wrote no company, and pollers keep their cursors for long.
+// parseCursor reads what [cursorText] wrote; "" is the beginning.
 func parseCursor(company tenant.ID, text string) (outbox.Cursor, error) {
-	plain, err := base64.RawURLEncoding.DecodeString(text)
-	owner, position, owned := strings.Cut(string(plain), "/")
-	if !owned {
-		owner, position = company.String(), string(plain)
+	if text == "" {
+		return outbox.Cursor{}, nil
 	}
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	owner, position, _ := strings.Cut(string(plain), "/")
 	if err == nil && owner == company.String() {
 		var c outbox.Cursor
 		if c, err = outbox.ParseCursor(position); err == nil {

@@ -317,8 +317,8 @@ func epochOf(t *testing.T, p *platform) int64 {
 	return epoch.Number
 }
 
-// Cursors of releases before, which know no epochs, are those of the first epoch.
-func TestCursorsOfReleasesBefore(t *testing.T) {
+// Cursors of the first epoch do not name it.
+func TestCursorsOfTheFirstEpoch(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_790_000_000_000).UTC()
 	before, err := outbox.ParseCursor("2s.mubiohs0")
@@ -329,7 +329,7 @@ func TestCursorsOfReleasesBefore(t *testing.T) {
 	require.True(t, outbox.LogState{Head: 99}.Restored(before), "ahead of the log")
 	require.True(t, outbox.LogState{Head: 100, Epoch: 7}.Restored(before))
 	first := outbox.Cursor{After: 100, Seen: at}
-	require.Equal(t, 1, bytes.Count([]byte(first.String()), []byte(".")), "a release before reads it")
+	require.Equal(t, 1, bytes.Count([]byte(first.String()), []byte(".")), "no epoch")
 	for _, c := range []outbox.Cursor{first, {After: 1, Seen: at, Epoch: 1<<63 - 1}} {
 		got, err := outbox.ParseCursor(c.String())
 		require.NoError(t, err)

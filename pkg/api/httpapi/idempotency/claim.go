@@ -13,7 +13,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/compress"
-	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
@@ -173,13 +172,13 @@ func (c *Claim) StoreIn(tx *db.Tx, resp Response) error {
 	return nil
 }
 
-// open gives a stored body as the client gets it. Releases before sealing stored all of them in clear.
+// open gives a stored body as the client gets it.
 func (c *Claim) open(stored []byte) ([]byte, error) {
 	body, err := compress.Open(stored)
 	if err != nil {
 		return nil, err
 	}
-	if !c.Secret || !secret.Sealed(body) {
+	if !c.Secret {
 		return body, nil
 	}
 	return c.store.Keys.Open(string(body), c.context())
