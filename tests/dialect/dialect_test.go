@@ -61,6 +61,16 @@ func TestCommonMigrationsRunOnBoth(t *testing.T) {
 	}
 }
 
+// The schema is read by people: above each table stands what a row is.
+func TestEachTableSaysWhatARowIs(t *testing.T) {
+	t.Parallel()
+	for _, st := range load(t, isCommon) {
+		if at := strings.Index(st.SQL, "CREATE TABLE"); at >= 0 {
+			require.Regexp(t, `(^|\n)-- [^-\n][^\n]*\n$`, st.SQL[:at], "%s: write what a row is right above the table", st.Origin)
+		}
+	}
+}
+
 func TestCockroachOverlaysParse(t *testing.T) {
 	t.Parallel()
 	for _, st := range load(t, isCockroach) {
