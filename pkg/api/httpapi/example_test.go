@@ -46,7 +46,7 @@ func Example() {
 		httpapi.Doc("Says hello. Fails with `VALIDATION_ERROR` without a name."))
 
 	for _, query := range []string{"?name=Ada", "?nam=Ada"} {
-		req := httptest.NewRequest(http.MethodGet, httpapi.BasePath+"/greetings"+query, nil)
+		req := httptest.NewRequestWithContext(context.Background(), http.MethodGet, httpapi.BasePath+"/greetings"+query, nil)
 		req.Header.Set("Authorization", "Bearer svc_test_0")
 		resp, err := api.App().Test(req)
 		if err != nil {
