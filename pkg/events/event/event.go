@@ -20,18 +20,6 @@ type Type struct {
 	Extra       reflect.Type // fields that the event adds to the record's own; nil = none
 }
 
-// Of returns a Type whose data is a T.
-func Of[T any](name, component, scope, description string) Type {
-	return Type{Name: name, Component: component, Scope: scope, Description: description, Data: reflect.TypeFor[T]()}
-}
-
-// Extended returns a Type whose data is a T with the additional fields of X.
-func Extended[T, X any](name, component, scope, description string) Type {
-	t := Of[T](name, component, scope, description)
-	t.Extra = reflect.TypeFor[X]()
-	return t
-}
-
 // Changed holds the fields that update events add to the record.
 type Changed struct {
 	ChangedFields []string `json:"changedFields" doc:"names of the changed fields"`

@@ -32,13 +32,13 @@ type part struct {
 }
 
 var (
-	created = event.Of[thing]("thing.created", "things", "things", "A thing was made.")
-	updated = event.Extended[thing, event.Changed]("thing.updated", "things", "things", "A thing was changed.")
+	created = event.New[thing]("thing.created", "A thing was made.").Type("things", "things")
+	updated = event.WithChanges[thing]("thing.updated", "A thing was changed.").Type("things", "things")
 )
 
 func TestRegistryListsAllByName(t *testing.T) {
 	t.Parallel()
-	other := event.Of[part]("part.created", "parts", "parts", "A part was made.")
+	other := event.New[part]("part.created", "A part was made.").Type("parts", "parts")
 	r := event.NewRegistry([]event.Type{updated, created}, nil, []event.Type{other})
 	require.Equal(t, []event.Type{other, created, updated}, r.All())
 	found, ok := r.Lookup("thing.updated")

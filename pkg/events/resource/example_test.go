@@ -29,7 +29,7 @@ type ticketFields struct {
 // The table has the columns of the struct; TICKET is the entity of its error codes, such as TICKET_NOT_FOUND.
 var tickets = resource.Of[ticket]("tickets", "TICKET")
 
-var ticketClosed = event.Event[ticket]{Name: "ticket.closed", Description: "A ticket was closed."}
+var ticketClosed = event.New[ticket]("ticket.closed", "A ticket was closed.")
 
 // A command: the record is locked, a missing one is 404 and another version than in If-Match 412, the rule compares and changes, what
 // differs is stored, and the event is raised with it. If nothing differs, nothing is stored.

@@ -22,9 +22,9 @@ type anyData struct{}
 // component that is always on.
 func Registry() *event.Registry {
 	return event.NewRegistry([]event.Type{
-		event.Of[anyData]("order.created", "orders", "orders", "An order."),
-		event.Of[anyData]("stock.movement.created", "warehouse", "warehouse", "A movement."),
-		event.Of[anyData]("product.created", "catalog", "catalog", "A product."),
+		event.New[anyData]("order.created", "An order.").Type("orders", "orders"),
+		event.New[anyData]("stock.movement.created", "A movement.").Type("warehouse", "warehouse"),
+		event.New[anyData]("product.created", "A product.").Type("catalog", "catalog"),
 	})
 }
 

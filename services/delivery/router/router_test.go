@@ -177,7 +177,7 @@ func TestRouterLeavesWhatALaterReleaseWrote(t *testing.T) {
 	require.Len(t, sent(), 2)
 
 	runRouter(k, func(r *Router) {
-		r.registry = event.NewRegistry(append(dispatchtest.Registry().All(), event.Of[struct{}]("planet.created", "orders", "orders", "A planet was made.")))
+		r.registry = event.NewRegistry(append(dispatchtest.Registry().All(), event.New[struct{}]("planet.created", "A planet was made.").Type("orders", "orders")))
 	})
 	k.Await(sent, 3)
 	require.Empty(t, letters())

@@ -42,10 +42,10 @@ type note struct {
 
 func registry() *event.Registry {
 	return event.NewRegistry(webhooks.Domain().Events, []event.Type{
-		event.Of[note]("order.created", "orders", "orders", "An order was created."),
-		event.Of[note]("order.updated", "orders", "orders", "An order was changed."),
-		event.Of[note]("product.created", "catalog", "catalog", "A product was created."),
-		event.Of[note]("stock.movement.created", "warehouse", "warehouse", "Stock moved."),
+		event.New[note]("order.created", "An order was created.").Type("orders", "orders"),
+		event.New[note]("order.updated", "An order was changed.").Type("orders", "orders"),
+		event.New[note]("product.created", "A product was created.").Type("catalog", "catalog"),
+		event.New[note]("stock.movement.created", "Stock moved.").Type("warehouse", "warehouse"),
 	})
 }
 
