@@ -61,8 +61,9 @@ type Phase int
 const (
 	// Expand is all but the files named NNN_name.contract.sql: binaries of the previous release keep working. On an empty database,
 	// where none can run, it is all steps.
-	Expand   Phase = iota
-	Contract       // all steps
+	Expand Phase = iota
+	// Contract is all steps.
+	Contract
 )
 
 // in returns the steps of the phase.
