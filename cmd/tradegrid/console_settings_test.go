@@ -82,7 +82,7 @@ func TestTheConsoleReachesTheAdminAPI(t *testing.T) {
 		"listDealStages": "page of a deal type, which has them", "getProductVariant": "page of a product, whose variants are listed whole",
 	}
 	var source strings.Builder
-	for _, room := range []string{"directories", "records"} {
+	for _, room := range []string{"directories", "records", "resources"} {
 		files, err := filepath.Glob("../../services/console/" + room + "/*.go")
 		require.NoError(t, err)
 		for _, file := range files {

@@ -60,7 +60,7 @@ func TestAPIFollowsThePolicyOfDeliveries(t *testing.T) {
 
 	for age, want := range map[time.Duration]int{59 * 24 * time.Hour: http.StatusOK, 61 * 24 * time.Hour: http.StatusGone} {
 		cursor := outbox.Cursor{After: 5, Seen: time.Now().Add(-age)}.String()
-		status, body := over(t, owner.token, "GET", base+"/events?cursor="+base64.RawURLEncoding.EncodeToString([]byte(cursor)), "")
+		status, body := over(t, owner.token, "GET", base+"/events?cursor="+base64.RawURLEncoding.EncodeToString([]byte(company.String()+"/"+cursor)), "")
 		require.Equal(t, want, status, "%s: %v", age, body)
 	}
 

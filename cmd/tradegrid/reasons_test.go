@@ -32,7 +32,7 @@ func TestReasonsAreDocumentedAndHaveTexts(t *testing.T) {
 	}
 	require.Equal(t, over, inBackticks(regexp.MustCompile("(?m)^\\| [^|]*\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\|"), explained[len("\n| `outcome` | `reason` |"):]), "docs/reference/events.md, reasons of failed and skipped")
 
-	files, err := filepath.Glob("web/texts/*.json")
+	files, err := filepath.Glob("../../services/console/web/texts/*.json")
 	require.NoError(t, err)
 	require.Greater(t, len(files), 1)
 	for _, file := range files {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -182,6 +183,13 @@ func failsAsLists(op *Op) {
 	}
 }
 
+// neverFails adds to the description of a read without an id that it has no errors, unless it says which.
+func neverFails(op *Op) {
+	if !strings.Contains(op.Description, "Fails with ") && !strings.Contains(op.Description, "no errors of its own") {
+		op.Description += " It has no errors of its own."
+	}
+}
+
 type listInput[F any] struct {
 	Call
 	Filter F `params:"inline"`
@@ -202,7 +210,7 @@ func serveList(call *Call, filter any) {
 
 // Read adds a GET of a resource that exists once per company, or of a plain array.
 func Read[T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller) (T, error), edits ...Edit) {
-	View(r, path, id, summary, func(ctx context.Context, in *Own) (T, error) { return read(ctx, in.Caller) }, edits...)
+	View(r, path, id, summary, func(ctx context.Context, in *Own) (T, error) { return read(ctx, in.Caller) }, slices.Concat(edits, []Edit{neverFails})...)
 }
 
 // ReadWith is [Read] with parameters Q.
@@ -213,7 +221,7 @@ func ReadWith[Q, T any](r *Routes, path, id, summary string, read func(context.C
 	},
 	) (T, error) {
 		return read(ctx, in.Caller, in.Params)
-	}, edits...)
+	}, slices.Concat(edits, []Edit{neverFails})...)
 }
 
 // Get adds a GET of one record, or of a resource that belongs to it.

@@ -61,7 +61,7 @@ func (r *Room) choices(ctx context.Context, q *web.Request, from string) ([]web.
 
 // fields prepare the form of an operation.
 func (r *Room) fields(ctx context.Context, q *web.Request, p place, operation string) (web.Fields, error) {
-	f := web.Fields{Op: q.AdminOperation(operation), But: slices.Concat(p.But, []string{p.Directory.Owner}), Pick: map[string][]web.Option{}, Texts: "directory." + p.Name}
+	f := web.Fields{Op: q.AdminOperation(operation), But: slices.Concat(p.But, []string{p.Owner}), Pick: map[string][]web.Option{}, Texts: "directory." + p.Name}
 	if p.Ordered {
 		f.But = append(f.But, "sortOrder") // the list has it
 	}
@@ -174,8 +174,8 @@ func (r *Room) create(ctx context.Context, q *web.Request, p place) (web.Answer,
 			return web.Answer{}, err // the API would first look at the input
 		}
 		in.Path = map[string]string{"id": p.owner}
-		if p.Directory.Owner != "" {
-			body[p.Directory.Owner] = p.owner
+		if p.Owner != "" {
+			body[p.Owner] = p.owner
 		}
 	}
 	if p.Ordered {

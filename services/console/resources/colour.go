@@ -12,6 +12,7 @@ var Kinds = map[string]string{
 	"shipped": web.Good, "payment": web.Good, "sale": web.Good, "refund": web.Warn, "in": web.Good, "out": web.Warn,
 }
 
+// KindOf is the colour of a state.
 func KindOf(value string) string {
 	if k, ok := Kinds[value]; ok {
 		return k

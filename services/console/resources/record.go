@@ -36,6 +36,7 @@ func (r Record) Number(name string) int64 {
 	return v
 }
 
+// Has reports whether a field has a value.
 func (r Record) Has(name string) bool { return r[name] != nil && r[name] != "" }
 
 // Texts are the elements of an array of texts.

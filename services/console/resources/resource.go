@@ -36,6 +36,7 @@ type Resource struct {
 // Kind is how a value is shown.
 type Kind int
 
+// The kinds of values.
 const (
 	AsText    Kind = iota
 	AsNumber       // whole, such as a count
