@@ -71,8 +71,8 @@ func forgetStep(t *testing.T, url string) {
 func nextFiles(t *testing.T) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{
-		"900_next.sql":          {Data: []byte("ALTER TABLE branches ADD COLUMN IF NOT EXISTS rank INT4 NOT NULL DEFAULT 0;")},
-		"900_next.contract.sql": {Data: []byte("ALTER TABLE branches ALTER COLUMN rank DROP DEFAULT;")},
+		"990_next.sql":          {Data: []byte("ALTER TABLE branches ADD COLUMN IF NOT EXISTS rank INT4 NOT NULL DEFAULT 0;")},
+		"990_next.contract.sql": {Data: []byte("ALTER TABLE branches ALTER COLUMN rank DROP DEFAULT;")},
 	}
 	require.NoError(t, fs.WalkDir(sql.Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -118,7 +118,7 @@ func TestNewInstallationLeavesNothingToContract(t *testing.T) {
 	files, address := nextFiles(t), emptyDatabase(t)
 	plan, err := migrateTo(t, address, files, MigrateCmd{Plan: true})
 	require.NoError(t, err)
-	require.Contains(t, plan, "900_next.contract.sql, step 1")
+	require.Contains(t, plan, "990_next.contract.sql, step 1")
 	_, err = migrateTo(t, address, files, MigrateCmd{})
 	require.NoError(t, err)
 	plan, err = migrateTo(t, address, files, MigrateCmd{Plan: true, Contract: true})
@@ -139,7 +139,7 @@ func TestContractWaitsForEarlierReleases(t *testing.T) {
 	}
 	pending := func() bool {
 		var applied int
-		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM schema_steps WHERE version = '900.contract'`).Scan(&applied))
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM schema_steps WHERE version = '990.contract'`).Scan(&applied))
 		return applied == 0
 	}
 	announce := func(role, contracts string) {
@@ -147,7 +147,7 @@ func TestContractWaitsForEarlierReleases(t *testing.T) {
 VALUES (gen_random_uuid(), 'web-1-77', '` + role + `', '0.9', '{` + contracts + `}', now(), now() + INTERVAL '1 minute')`)
 	}
 	announce("api", "")
-	announce("console", "900.contract,901.contract")
+	announce("console", "990.contract,991.contract")
 
 	var listed, errs bytes.Buffer
 	require.Zero(t, run([]string{"admin", "processes", "--database-url=" + url}, &listed, &errs), &errs)
@@ -169,12 +169,12 @@ VALUES (gen_random_uuid(), 'web-1-77', '` + role + `', '0.9', '{` + contracts + 
 	require.Equal(t, "The schema is that of this release. Steps left to contract: 1; --contract --plan lists them.\n", plan)
 	plan, err = migrateTo(t, url, files, MigrateCmd{Plan: true, Contract: true})
 	require.NoError(t, err)
-	require.Contains(t, plan, "900_next.contract.sql, step 1")
+	require.Contains(t, plan, "990_next.contract.sql, step 1")
 
 	_, err = migrateTo(t, url, files, MigrateCmd{Contract: true, Force: true})
 	require.NoError(t, err)
 	require.False(t, pending())
-	exec(`DELETE FROM schema_steps WHERE version = '900.contract'`)
+	exec(`DELETE FROM schema_steps WHERE version = '990.contract'`)
 	exec(`DELETE FROM processes WHERE role = 'api'`)
 	_, err = migrateTo(t, url, files, MigrateCmd{Contract: true})
 	require.NoError(t, err)
