@@ -119,9 +119,10 @@ func TestRefusedClientsMaySendSlowly(t *testing.T) {
 	require.Equal(t, []string{"201"}, (<-first).results(t))
 }
 
-// A batch of large items is made in many small transactions, with pauses; small items share one.
+// A batch of large items is made in many small transactions, with a pause after each as long as it took; small items share one.
 func TestLargeItemsAreMadeInSmallTransactions(t *testing.T) {
 	t.Parallel()
+	const work = 20 * time.Millisecond // of an item
 	for size, stored := range map[int]int64{10: 0, 200 << 10: 8} {
 		f, a := setupBatch(t)
 		var changes []string
@@ -129,14 +130,24 @@ func TestLargeItemsAreMadeInSmallTransactions(t *testing.T) {
 			changes = append(changes, fmt.Sprintf(`{"op":"create","body":{"sku":%q,"size":1,"more":%q}}`, fmt.Sprint(i), strings.Repeat("x", size)))
 		}
 		var before atomic.Int64 // items that are stored when the last one is made
+		var paused atomic.Int64
+		var last time.Time
 		a.step = func(_ context.Context, sku string) error {
+			if i := int(sku[0] - '0'); i > 0 && i%2 == 0 && time.Since(last) >= 2*work {
+				paused.Add(1)
+			}
 			if sku == "9" {
 				before.Store(int64(f.stored()))
 			}
+			time.Sleep(work)
+			last = time.Now()
 			return nil
 		}
 		f.batch(items(changes...)).is(t, 200, "")
 		require.Equal(t, stored, before.Load())
+		if stored > 0 {
+			require.EqualValues(t, 4, paused.Load(), "after each transaction of two items but the last")
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		if text == "" {
 			return web.Cell{}
 		}
-		return web.State(resources.KindOf(text), q.InlineWord(text))
+		return web.State(resources.Colour(text), q.InlineWord(text))
 	case resources.AsWord:
 		return web.Text(q.InlineWord(text))
 	case resources.AsYes:

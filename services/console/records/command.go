@@ -46,7 +46,7 @@ func action(q *web.Request, s shown, c resources.Command, version, part string) 
 		ID: strings.TrimSuffix("do-"+c.Name+"-"+part, "-"), Text: q.T("records.do." + c.Name), Post: s.at(q) + "/do/" + c.Name,
 		Values: map[string]string{"version": version, "key": uuid.NewString(), "part": part},
 	}
-	if c.Danger || resources.Kinds[part] == web.Off {
+	if c.Danger || resources.Over(part) {
 		a.Kind = "danger"
 	}
 	key := "records.confirm." + c.Name

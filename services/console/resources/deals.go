@@ -63,7 +63,7 @@ func aboutDeal(q *web.Request, r Record) *web.Note {
 	at, err := time.Parse(time.RFC3339Nano, r.Text("nextActionAt"))
 	switch outcome := r.Text("outcome"); {
 	case outcome != "":
-		return &web.Note{Kind: KindOf(outcome), Text: q.T("records.is.ended", q.InlineWord(outcome))}
+		return &web.Note{Kind: Colour(outcome), Text: q.T("records.is.ended", q.InlineWord(outcome))}
 	case err != nil:
 		return &web.Note{Kind: web.Info, Text: q.T("records.is.no_action")}
 	case at.Before(q.Now):
