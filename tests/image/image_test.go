@@ -186,17 +186,28 @@ func TestComposeFileHoldsTogether(t *testing.T) {
 // builtAs is the release that the program of these tests says it is.
 const builtAs = "1.2.3"
 
-var program = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // built once
+// workDir is removed after the last test.
+var workDir string //nolint:gochecknoglobals // made once
+
+func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "tradegrid-image-")
 	if err != nil {
-		return "", err
+		panic(err)
 	}
-	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.release="+builtAs, "-o", filepath.Join(dir, "tradegrid"), "./cmd/tradegrid")
+	workDir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var program = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // built once
+	path := filepath.Join(workDir, "tradegrid")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.release="+builtAs, "-o", path, "./cmd/tradegrid")
 	build.Dir = root
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", errors.New(string(said))
 	}
-	return filepath.Join(dir, "tradegrid"), nil
+	return path, nil
 })
 
 // configFiles writes the configs of the compose file that a service mounts, and tells where by the path in the container.
@@ -221,7 +232,6 @@ func TestComposeFileSpeaksTheProgramsLanguage(t *testing.T) {
 	t.Parallel()
 	binary, err := program()
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(binary)) })
 	seen := 0
 	p := project(t)
 	for name, s := range p.Services {

@@ -42,13 +42,16 @@ func TestPausedJobGoesOnWhenResumed(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
 	by := caller(tenant.NewID(), "orders:write")
-	reached, paused := make(chan struct{}), make(chan struct{})
+	reached, paused, resumed := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	first := true
 	k.before = func(t job.Task) error {
-		if t.Steps == 3 && first {
+		switch {
+		case t.Steps == 3 && first:
 			first = false
 			close(reached)
 			k.wait(paused)
+		case t.Steps == 3 && t.Total == 10:
+			k.wait(resumed)
 		}
 		return nil
 	}
@@ -71,6 +74,7 @@ func TestPausedJobGoesOnWhenResumed(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEqual(t, job.Paused, r.Status)
 	}
+	close(resumed) // a job that has ended is not resumed again
 	k.exact(k.ended(by, id), 10)
 }
 
