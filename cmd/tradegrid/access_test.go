@@ -19,7 +19,7 @@ func TestEveryOperationNeedsAToken(t *testing.T) {
 	n := newNode(dbtest.Open(t), alone())
 	id := n.found(t)
 	revoked := n.issue(t, id, []string{"*:write"})
-	as{n, revoked.Text}.ok(t, "GET", "/token", "") // remembered from here on
+	n.client(revoked.Text).ok(t, "GET", "/token", "") // remembered from here on
 	_, err := changeWith(t.Context(), n.db, "test", id, n.company.RevokeToken, revoked.ID)
 	require.NoError(t, err)
 	past := n.db.WithClock(func() time.Time { return time.Now().Add(-25 * time.Hour) })
@@ -47,7 +47,7 @@ func TestEveryOperationNeedsAToken(t *testing.T) {
 			require.NotEmpty(t, got.header.Get("WWW-Authenticate"))
 		}
 	}
-	as{n, valid.Text}.ok(t, "GET", "/token", "")
+	n.client(valid.Text).ok(t, "GET", "/token", "")
 	require.Equal(t, 200, n.ask(t, "Bearer "+abroad.Text, "GET", "/token", "", "X-Forwarded-For", "192.0.2.7").status)
 }
 
@@ -59,11 +59,11 @@ func TestEveryOperationNeedsItsRights(t *testing.T) {
 	readers, without := map[string]as{}, map[string]as{}
 	stranger := map[bool]as{} // a caller who may do everything elsewhere: in the catalog, or in orders
 	for inCatalog, scope := range map[bool]string{true: "catalog:write", false: "orders:write"} {
-		stranger[inCatalog] = as{n, n.issue(t, id, []string{scope}).Text}
+		stranger[inCatalog] = n.client(n.issue(t, id, []string{scope}).Text)
 	}
 	for _, op := range n.api.Ops() {
 		if _, ok := readers[op.Scope]; op.Scope != "" && !ok {
-			readers[op.Scope] = as{n, n.issue(t, id, []string{op.Scope + ":read"}).Text}
+			readers[op.Scope] = n.client(n.issue(t, id, []string{op.Scope + ":read"}).Text)
 		}
 		if _, ok := without[op.Component]; op.Component != "" && !n.access.AlwaysOn().Has(op.Component) && !ok {
 			caller, of := n.owner(t)
@@ -119,22 +119,22 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 	old := func(id tenant.ID) as {
 		issued, err := changeWith(t.Context(), past, "test", id, n.company.IssueToken, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
 		require.NoError(t, err)
-		return as{n, issued.Text}
+		return n.client(issued.Text)
 	}
 	closed := n.found(t)
 	expiredAndArchived := old(closed)
 	usedUpAndArchived := n.issue(t, closed, []string{"*:write"}, one)
-	as{n, usedUpAndArchived.Text}.ok(t, "GET", "/token", "")
+	n.client(usedUpAndArchived.Text).ok(t, "GET", "/token", "")
 	open := n.found(t)
 	usedUpAndRevoked := n.issue(t, open, []string{"*:write"}, one)
-	as{n, usedUpAndRevoked.Text}.ok(t, "GET", "/token", "")
+	n.client(usedUpAndRevoked.Text).ok(t, "GET", "/token", "")
 	free := n.found(t)
-	usedUpAndFree := as{n, n.issue(t, free, []string{"sales:write"}, one).Text}
+	usedUpAndFree := n.client(n.issue(t, free, []string{"sales:write"}, one).Text)
 	wide := company.CustomRate{RefillMilli: 1000, Burst: 100}
-	freeWithoutScope := as{n, n.issue(t, free, []string{"sales:write"}, wide).Text}
+	freeWithoutScope := n.client(n.issue(t, free, []string{"sales:write"}, wide).Text)
 	bare := n.found(t)
-	noScopeNoComponent := as{n, n.issue(t, bare, []string{"catalog:write"}, wide).Text}
-	noComponent := as{n, n.issue(t, bare, []string{"*:write"}, wide).Text}
+	noScopeNoComponent := n.client(n.issue(t, bare, []string{"catalog:write"}, wide).Text)
+	noComponent := n.client(n.issue(t, bare, []string{"*:write"}, wide).Text)
 	_, err := changeWith(t.Context(), n.db, "test", bare, n.company.SetComponent, company.Switch{Component: "orders"})
 	require.NoError(t, err)
 	_, err = changeWith(t.Context(), n.db, "test", free, n.company.SetPlan, "free")
@@ -145,7 +145,7 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 	require.NoError(t, err)
 	forgetful := newNode(n.db, n.limiter) // knows what was asked of the tokens, and nothing of what they were
 
-	as{forgetful, usedUpAndFree.token}.do(t, "GET", "/token", "").refused(t, 403, "PLAN_API_DISABLED", "uses up the rate")
+	forgetful.client(usedUpAndFree.token).do(t, "GET", "/token", "").refused(t, 403, "PLAN_API_DISABLED", "uses up the rate")
 	huge := `{"name":"` + strings.Repeat("x", httpapi.DefaultMaxBody) + `"}`
 	rows := []struct {
 		name   string
@@ -154,17 +154,17 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 		status int
 		code   string
 	}{
-		{"size before token", as{n, "nonsense"}, huge, 413, "PAYLOAD_TOO_LARGE"},
-		{"token before rate", as{n, usedUpAndRevoked.Text}, `{}`, 401, "AUTH_API_TOKEN_INVALID"},
+		{"size before token", n.client("nonsense"), huge, 413, "PAYLOAD_TOO_LARGE"},
+		{"token before rate", n.client(usedUpAndRevoked.Text), `{}`, 401, "AUTH_API_TOKEN_INVALID"},
 		{"expired before archived", expiredAndArchived, `{}`, 401, "AUTH_API_TOKEN_EXPIRED"},
-		{"archived before rate", as{n, usedUpAndArchived.Text}, `{}`, 401, "COMPANY_ARCHIVED"},
+		{"archived before rate", n.client(usedUpAndArchived.Text), `{}`, 401, "COMPANY_ARCHIVED"},
 		{"rate before plan", usedUpAndFree, `{}`, 429, "RATE_LIMIT_EXCEEDED"},
 		{"plan before scope", freeWithoutScope, `{}`, 403, "PLAN_API_DISABLED"},
 		{"scope before component", noScopeNoComponent, `{}`, 403, "AUTH_API_SCOPE_INSUFFICIENT"},
 		{"component before validation", noComponent, `{}`, 403, "MODULE_ACCESS_INACTIVE"},
 	}
 	for _, row := range rows {
-		got := as{forgetful, row.caller.token}.do(t, "POST", "/orders", row.body)
+		got := forgetful.client(row.caller.token).do(t, "POST", "/orders", row.body)
 		got.refused(t, row.status, row.code, row.name)
 		require.Equal(t, row.status == 429 || row.status == 403, got.header.Get("X-RateLimit-Limit") != "", "%s: a caller with a token sees the rate", row.name)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -23,68 +22,12 @@ import (
 	"github.com/tradegrid/tradegrid/schemas"
 )
 
-// Tokens of the operators of all nodes.
-const (
-	writerToken = "svc_admin_writer"
-	readerToken = "svc_admin_reader"
-)
-
-var testOperators = sync.OnceValue(func() *secret.Operators { //nolint:gochecknoglobals // made once
-	o, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleWrite, writerToken) + "\n" + secret.OperatorLine("rob", secret.RoleRead, readerToken))
-	if err != nil {
-		panic(err)
-	}
-	return o
-})
-
-// operator is a caller of the admin API.
-type operator struct {
-	node  *node
-	token string
-}
-
-func (o operator) do(t *testing.T, method, path, body string, headers ...string) *reply {
-	t.Helper()
-	return askOf(t, o.node.admin, "Bearer "+o.token, method, httpapi.AdminBasePath+path, body, headers...)
-}
-
-// ok requires a success.
-func (o operator) ok(t *testing.T, method, path, body string, headers ...string) *reply {
-	t.Helper()
-	r := o.do(t, method, path, body, headers...)
-	require.Less(t, r.status, 300, "%s %s: %s", method, path, r.raw)
-	return r
-}
-
-// operatorIn is an operator in one company.
-type operatorIn struct {
-	operator
-	company tenant.ID
-}
-
-func (o operator) in(company tenant.ID) operatorIn { return operatorIn{o, company} }
-
-func (o operatorIn) do(t *testing.T, method, path, body string, headers ...string) *reply {
-	t.Helper()
-	return o.operator.do(t, method, "/companies/"+o.company.String()+path, body, headers...)
-}
-
-func (o operatorIn) ok(t *testing.T, method, path, body string, headers ...string) *reply {
-	t.Helper()
-	return o.operator.ok(t, method, "/companies/"+o.company.String()+path, body, headers...)
-}
-
-// path is an address of an admin operation in the company, where no record is.
-func (o operatorIn) path(op httpapi.Op) string {
-	return anyPath(strings.Replace(op.Path, "{companyId}", o.company.String(), 1))
-}
-
 // Every admin operation asks for the token of an operator, which no token of a company is.
 func TestEveryAdminOperationNeedsAnOperator(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	owner, id := n.owner(t)
-	me := operator{n, writerToken}.in(id)
+	me := n.operator(writerToken).in(id)
 	require.NotEmpty(t, n.admin.Ops())
 	for _, op := range n.admin.Ops() {
 		for what, header := range map[string]string{
@@ -105,7 +48,7 @@ func TestEveryAdminOperationNeedsItsRole(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	_, id := n.owner(t)
-	reader, writer := operator{n, readerToken}.in(id), operator{n, writerToken}.in(id)
+	reader, writer := n.operator(readerToken).in(id), n.operator(writerToken).in(id)
 	for _, op := range n.admin.Ops() {
 		got := reader.operator.do(t, op.Method, reader.path(op), anyBody(op))
 		if op.Mutating() {
@@ -117,7 +60,7 @@ func TestEveryAdminOperationNeedsItsRole(t *testing.T) {
 			require.True(t, op.Platform, op.ID)
 			continue
 		}
-		nowhere := operator{n, writerToken}.in(tenant.NewID())
+		nowhere := n.operator(writerToken).in(tenant.NewID())
 		nowhere.operator.do(t, op.Method, nowhere.path(op), anyBody(op)).refused(t, 404, "COMPANY_NOT_FOUND", name(op))
 		bad := strings.Replace(writer.path(op), id.String(), "x", 1)
 		writer.operator.do(t, op.Method, bad, anyBody(op)).refused(t, 400, "VALIDATION_ERROR", name(op))
@@ -131,11 +74,11 @@ func TestWrongOperatorTokensAreLimited(t *testing.T) {
 	address := newAddress()
 	statuses := map[int]int{}
 	for range 40 {
-		statuses[operator{n, "guess"}.do(t, "GET", "/audit", "", "X-Forwarded-For", address).status]++
+		statuses[n.operator("guess").do(t, "GET", "/audit", "", "X-Forwarded-For", address).status]++
 	}
 	require.Equal(t, map[int]int{401: 30, 429: 10}, statuses)
-	operator{n, writerToken}.ok(t, "GET", "/audit", "", "X-Forwarded-For", address)
-	operator{n, writerToken}.ok(t, "GET", "/audit", "")
+	n.operator(writerToken).ok(t, "GET", "/audit", "", "X-Forwarded-For", address)
+	n.operator(writerToken).ok(t, "GET", "/audit", "")
 }
 
 // adminOfRecord says of admin operations on one record that no sample is about of what kind the record is.
@@ -152,9 +95,9 @@ var adminBodies = map[string]string{ //nolint:gochecknoglobals // a constant tab
 func TestEveryAdminOperationStaysInItsCompany(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
-	theirs := n.fill(t)
+	theirs := fill(t, n)
 	_, mine := n.owner(t)
-	me, owner := operator{n, writerToken}.in(mine), operator{n, writerToken}.in(theirs.company)
+	me, owner := n.operator(writerToken).in(mine), n.operator(writerToken).in(theirs.company)
 	for _, op := range n.admin.Ops() {
 		rest := strings.TrimPrefix(op.Path, inCompany)
 		if !strings.Contains(rest, "{") {
@@ -186,7 +129,7 @@ func TestAdminChangesAreRecorded(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	_, id := n.owner(t)
-	me := operator{n, writerToken}.in(id)
+	me := n.operator(writerToken).in(id)
 	unit := `{"code":"box","name":" Box ","shortName":"bx","secretNote":"x"}`
 	key := uuid.NewString()
 	made := me.ok(t, "POST", "/catalog/units", unit, "X-Idempotency-Key", key, "X-Request-Id", "r-1")
@@ -198,7 +141,7 @@ func TestAdminChangesAreRecorded(t *testing.T) {
 	me.ok(t, "PATCH", "/catalog/units/"+unitID, `{"isActive":false}`)
 
 	list := func(query string) []any {
-		return operator{n, readerToken}.ok(t, "GET", "/audit?companyId="+id.String()+query, "").body["items"].([]any)
+		return n.operator(readerToken).ok(t, "GET", "/audit?companyId="+id.String()+query, "").body["items"].([]any)
 	}
 	all := list("")
 	require.Len(t, all, 2)
@@ -215,7 +158,7 @@ func TestAdminChangesAreRecorded(t *testing.T) {
 		require.Len(t, list(query), want, query)
 	}
 	_, other := n.owner(t)
-	require.Empty(t, operator{n, readerToken}.ok(t, "GET", "/audit?companyId="+other.String(), "").body["items"])
+	require.Empty(t, n.operator(readerToken).ok(t, "GET", "/audit?companyId="+other.String(), "").body["items"])
 }
 
 // adminWalk calls operations of the admin API in one company and holds every answer against the description.

@@ -19,7 +19,7 @@ import (
 func TestOperatorFoundsACompany(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
-	op := operator{n, writerToken}
+	op := n.operator(writerToken)
 	made := op.ok(t, "POST", "/companies", `{"name":" Nordic Tools ","plan":"business","isTest":true,"currency":"NOK","countryPrefix":"+47","timeZone":"Europe/Oslo","locale":"nb-NO",
 		"stockPolicy":"block","accrualPercent":2.5,"maxInFlight":9,"components":["orders","clients"],"branchName":"Oslo"}`)
 	id := tenant.ID(uuid.MustParse(made.id(t)))
@@ -38,7 +38,7 @@ func TestOperatorFoundsACompany(t *testing.T) {
 	issued := me.ok(t, "POST", "/tokens", `{"name":"Shop","scopes":["*:write"],"lifetimeDays":null}`)
 	require.Equal(t, 201, issued.status)
 	require.Nil(t, issued.body["expiresAt"])
-	shop := as{n, issued.body["token"].(string)}
+	shop := n.client(issued.body["token"].(string))
 	info := shop.ok(t, "GET", "/token", "").body
 	require.Equal(t, []any{issued.id(t), id.String(), "Nordic Tools", "business", true}, []any{info["id"], info["companyId"], info["companyName"], info["plan"], info["isTest"]})
 	require.Subset(t, shop.ok(t, "GET", "/company", "").body, map[string]any{
@@ -57,7 +57,7 @@ func TestOperatorChangesTakeEffect(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	owner, id := n.owner(t)
-	me := operator{n, writerToken}.in(id)
+	me := n.operator(writerToken).in(id)
 	owner.ok(t, "GET", "/orders", "")
 	version := func() string { return me.ok(t, "GET", "", "").header.Get("ETag") }
 
@@ -97,7 +97,7 @@ func TestOperatorChangesTakeEffect(t *testing.T) {
 func TestOperatorListsCompanies(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
-	op := operator{n, writerToken}
+	op := n.operator(writerToken)
 	tag := strings.ReplaceAll(uuid.NewString(), "-", "")
 	ids := map[string]string{}
 	for name, body := range map[string]string{"b": `"plan":"free"`, "A": `"isTest":true`, "c": `"components":[]`} {
@@ -125,7 +125,7 @@ func TestOperatorsRunUsersBranchesAndTokens(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	owner, id := n.owner(t)
-	me := operator{n, writerToken}.in(id)
+	me := n.operator(writerToken).in(id)
 
 	user := me.ok(t, "POST", "/users", `{"email":" Ann@Example.com ","name":"Ann"}`)
 	require.Equal(t, []any{"ann@example.com", "invited", nil}, []any{user.body["email"], user.body["status"], user.body["role"]})
@@ -155,7 +155,7 @@ func TestOperatorsRunUsersBranchesAndTokens(t *testing.T) {
 	token := "/tokens/" + issued.id(t)
 	require.NotContains(t, me.ok(t, "GET", token, "").raw, text)
 	require.NotContains(t, me.ok(t, "GET", "/tokens", "").raw, text)
-	require.NotContains(t, operator{n, readerToken}.ok(t, "GET", "/audit?companyId="+id.String(), "").raw, text)
+	require.NotContains(t, n.operator(readerToken).ok(t, "GET", "/audit?companyId="+id.String(), "").raw, text)
 	expires, err := time.Parse(time.RFC3339, issued.body["expiresAt"].(string))
 	require.NoError(t, err)
 	require.InDelta(t, 365*24, time.Until(expires).Hours(), 1)
@@ -193,7 +193,7 @@ func TestReplayedIssueShowsTheTokenAgain(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	_, id := n.owner(t)
-	me := operator{n, writerToken}.in(id)
+	me := n.operator(writerToken).in(id)
 	key := uuid.NewString()
 	first := me.ok(t, "POST", "/tokens", `{"name":"x","scopes":["*:read"]}`, "X-Idempotency-Key", key)
 	again := me.ok(t, "POST", "/tokens", `{"name":"x","scopes":["*:read"]}`, "X-Idempotency-Key", key)
@@ -202,8 +202,8 @@ func TestReplayedIssueShowsTheTokenAgain(t *testing.T) {
 	var stored string
 	require.NoError(t, n.db.QueryRow(t.Context(), `SELECT convert_from(body, 'UTF8') FROM idempotency_keys WHERE company_id = $1 AND key = $2`, id, uuid.MustParse(key)).Scan(&stored))
 	require.NotContains(t, stored, first.body["token"].(string))
-	founded := operator{n, writerToken}.ok(t, "POST", "/companies", `{"name":"x"}`, "X-Idempotency-Key", key)
-	require.Equal(t, founded.raw, operator{n, writerToken}.ok(t, "POST", "/companies", `{"name":"x"}`, "X-Idempotency-Key", key).raw, "keys of the platform are its own")
+	founded := n.operator(writerToken).ok(t, "POST", "/companies", `{"name":"x"}`, "X-Idempotency-Key", key)
+	require.Equal(t, founded.raw, n.operator(writerToken).ok(t, "POST", "/companies", `{"name":"x"}`, "X-Idempotency-Key", key).raw, "keys of the platform are its own")
 }
 
 // faultsOf are the faults of a 400, as field → code.

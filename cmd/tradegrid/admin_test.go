@@ -264,7 +264,7 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, web
 	}
 	want := replayed{CompanyID: id, SubscriptionID: uuid.MustParse(sub), Selected: 3, Seconds: 2}
 	require.Equal(t, []replayed{want}, replays(of, from, "--rate=2"))
-	require.Empty(t, n.unfinished(t, id), "nothing was started")
+	require.Empty(t, unfinished(t, id), "nothing was started")
 	require.Empty(t, replays(of, from, "--to="+time.Now().Add(-time.Minute).Format(time.RFC3339)))
 	out, err := runAdmin(t, "replay", of, from)
 	require.NoError(t, err)
@@ -273,7 +273,7 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, web
 	started := replays(of, from, "--subscription="+sub, "--status=all", "--yes")
 	require.Len(t, started, 1)
 	job := started[0].JobID.String()
-	require.Equal(t, []string{job}, n.unfinished(t, id))
+	require.Equal(t, []string{job}, unfinished(t, id))
 	status := func() any { return owner.ok(t, "GET", "/jobs/"+job, "").body["status"] }
 	require.Equal(t, "pending", status())
 	for _, step := range []struct{ command, status string }{{"pause", "paused"}, {"resume", "pending"}, {"cancel", "canceled"}} {
@@ -282,7 +282,7 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, web
 		require.Contains(t, out, job)
 		require.Equal(t, step.status, status())
 	}
-	require.Empty(t, n.unfinished(t, id))
+	require.Empty(t, unfinished(t, id))
 	var recorded int
 	require.NoError(t, n.db.QueryRow(t.Context(), `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation IN ('replayWebhookEvents', 'pauseJob', 'resumeJob', 'cancelJob')`, id).Scan(&recorded))
 	require.Equal(t, 4, recorded, "changes by operators are recorded")
@@ -397,7 +397,7 @@ VALUES ($1, $2, $3, 'GET', '/orders', 'listOrders', 'orders', '/orders', $4, 1, 
 }
 
 // unfinished are the ids of the replays of a company that an operator sees.
-func (n *node) unfinished(t *testing.T, company tenant.ID) (ids []string) {
+func unfinished(t *testing.T, company tenant.ID) (ids []string) {
 	t.Helper()
 	for _, r := range adminJSON[[]job.Record](t, "replay", "list") {
 		if r.CompanyID == company {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"image"
+	"image/png"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,12 +21,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/api/domain"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
@@ -159,6 +165,9 @@ type as struct {
 	token string
 }
 
+// client is the caller with a token.
+func (n *node) client(token string) as { return as{n, token} }
+
 func (c as) do(t *testing.T, method, path, body string, headers ...string) *reply {
 	t.Helper()
 	return c.node.ask(t, "Bearer "+c.token, method, path, body, headers...)
@@ -196,7 +205,7 @@ func (n *node) issue(t *testing.T, id tenant.ID, scopes []string, rate ...compan
 func (n *node) owner(t *testing.T) (as, tenant.ID) {
 	t.Helper()
 	id := n.found(t)
-	return as{n, n.issue(t, id, []string{"*:write"}).Text}, id
+	return n.client(n.issue(t, id, []string{"*:write"}).Text), id
 }
 
 // anyPath is an address of the operation where no record is.
@@ -241,3 +250,59 @@ func needed(op httpapi.Op) string {
 }
 
 func name(op httpapi.Op) string { return op.Method + " " + op.Path }
+
+// startRelay publishes the outbox of the database until the test ends.
+func startRelay(t *testing.T, d *db.DB, brokers []string) {
+	t.Helper()
+	client, err := outbox.NewClient(kafka.Config{Brokers: brokers, ClientID: "relay"})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: uuid.NewString(), EventRetention: defaultPolicy().EventRetention})
+	require.NoError(t, err)
+	apitest.Background(t, relay.Run)
+}
+
+// bothAPIs are both APIs by their root, without a database.
+func bothAPIs() map[string]*httpapi.API {
+	all, cfg := newDomains(nil, domainConfig{}), httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
+	return map[string]*httpapi.API{httpapi.BasePath: all.newAPI(cfg), httpapi.AdminBasePath: all.newAdminAPI(cfg)}
+}
+
+// aPicture is an image as a body.
+var aPicture = sync.OnceValue(func() string { //nolint:gochecknoglobals // made once
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 4, 3))); err != nil {
+		panic(err)
+	}
+	return b.String()
+})
+
+// aTable is a CSV file as a body.
+const aTable = "id,name\n,Mill\n"
+
+// mediaOf is the media type of a body.
+func mediaOf(body string) string {
+	switch {
+	case strings.HasPrefix(body, "\x89PNG"):
+		return "image/png"
+	case body == aTable:
+		return "text/csv"
+	}
+	return "application/json"
+}
+
+// samples are the examples that the domains declare, in an order in which each refers to earlier ones only.
+func samples() (all []domain.Sample) {
+	for _, d := range declared() {
+		all = append(all, d.Samples...)
+	}
+	return all
+}
+
+// fillIn puts ids in place of quoted entities, such as "CLIENT".
+func fillIn(body string, ids map[string]string) string {
+	for entity, id := range ids {
+		body = strings.ReplaceAll(body, `"`+entity+`"`, `"`+id+`"`)
+	}
+	return body
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,8 +17,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/console/quickstart"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
@@ -240,4 +244,31 @@ func TestQuestionsFromALaptop(t *testing.T) {
 	require.Contains(t, text, `"redeliveryOfId": "`+sent+`"`)
 	_, errs = l.run(1, "deliveries", "show", sub)
 	require.Contains(t, errs, "404 WEBHOOK_DELIVERY_NOT_FOUND")
+}
+
+// The first calls of docs/quick-start.md work as they stand there, in each language that is installed.
+func TestFirstCallsOfTheQuickStart(t *testing.T) {
+	t.Parallel()
+	l := newLaptop(t)
+	for lang, run := range map[string][]string{"curl": {"sh", "first.sh"}, "go": {"go", "run", "main.go"}, "node": {"node", "first.mjs"}, "python": {"python3", "first.py"}} {
+		needs := run[0]
+		if lang == "curl" {
+			needs = lang
+		}
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(needs); err != nil {
+				t.Skipf("the first call in %s is not run: %s is not installed", lang, needs)
+			}
+			dir := t.TempDir()
+			code := quickstart.FirstCall(tradegrid.Docs(), lang)
+			require.NotEmpty(t, code)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, run[len(run)-1]), []byte(code+"\n"), 0o600))
+			cmd := exec.CommandContext(t.Context(), run[0], run[1:]...)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TRADEGRID_URL="+l.url+httpapi.BasePath, "TRADEGRID_TOKEN="+l.owner.token)
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), `"currency"`)
+		})
+	}
 }

@@ -20,7 +20,7 @@ func TestEveryEventCanBeTriggered(t *testing.T) {
 	require.NoError(t, err)
 	_, err = changeWith(t.Context(), l.node.db, "test", test.ID, l.node.company.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
 	require.NoError(t, err)
-	l.owner = as{l.node, l.node.issue(t, test.ID, []string{"*:write"}).Text}
+	l.owner = l.node.client(l.node.issue(t, test.ID, []string{"*:write"}).Text)
 	out, _ := l.run(0, "login", "--url", l.url, "--token", l.owner.token)
 	require.Contains(t, out, "test company Test")
 	apitest.Background(t, func(ctx context.Context) error { return l.node.newWorker(2, slog.New(slog.DiscardHandler)).Run(ctx) })

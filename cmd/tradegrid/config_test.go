@@ -316,7 +316,7 @@ func TestRunningDispatcherFollowsItsLimits(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	n := newNode(d, alone())
-	records := n.fill(t)
+	owner, _ := n.owner(t)
 	var requests, now, most atomic.Int64
 	full, end := make(chan struct{}), make(chan struct{})
 	hooks := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -337,21 +337,21 @@ func TestRunningDispatcherFollowsItsLimits(t *testing.T) {
 	}))
 	t.Cleanup(hooks.Close)
 	defer close(end)
-	records.owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"`+hooks.URL+`/","events":["order.created"]}`)
+	owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"`+hooks.URL+`/","events":["order.created"]}`)
 	backends := []string{"database-url: " + url, "kafka-brokers: [" + strings.Join(brokers, ", ") + "]", "allow-insecure: true", "attempt-timeout: 1m"}
 	file := filepath.Join(t.TempDir(), "tradegrid.yaml")
 	replace(t, file, append(backends, "receiver-in-flight: 1")...)
 	startRelay(t, d, brokers)
 	out := startRole(t, "dispatcher", file, "--secret-keys-file="+keysFile(t, testKey()))
 	for range 5 {
-		records.owner.ok(t, "POST", "/orders", `{"items":[{"refId":"`+records.id["PRODUCT"]+`","qty":1}]}`)
+		owner.ok(t, "POST", "/orders", `{"items":[{"kind":"custom","name":"Mill","unitPrice":1}]}`)
 	}
-	require.Eventually(t, func() bool { return now.Load() == 1 }, deliveryTimeout, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return now.Load() == 1 }, time.Minute, 5*time.Millisecond)
 	replace(t, file, append(backends, "receiver-in-flight: 3")...)
 	out.await(t, `msg="settings changed" settings="[receiver-in-flight=3]"`)
 	select {
 	case <-full:
-	case <-time.After(deliveryTimeout):
+	case <-time.After(time.Minute):
 		require.FailNow(t, "the limit did not grow", "%d at a time", most.Load())
 	}
 	require.EqualValues(t, 3, most.Load())

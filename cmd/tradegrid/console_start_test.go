@@ -22,7 +22,7 @@ var consolePages = regexp.MustCompile(`msg="console listening" .*pages=(\S+)`)
 // startConsole runs the role with its pages and returns what an operator sees at an address of it.
 func startConsole(t *testing.T, args ...string) (see func(path string) string) {
 	t.Helper()
-	token := newOperatorToken()
+	token := secret.NewOperatorToken()
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	require.NoError(t, os.WriteFile(tokens, []byte(secret.OperatorLine("ann", secret.RoleRead, token)), 0o600))
 	args = append([]string{
@@ -81,7 +81,7 @@ func TestConsoleStartsWithAndWithoutBrokers(t *testing.T) {
 // Companies that operators make by the admin API or the console are in the cell of the process, as those of `tradegrid admin` are.
 func TestConsoleMakesCompaniesInItsCell(t *testing.T) {
 	t.Parallel()
-	token := newOperatorToken()
+	token := secret.NewOperatorToken()
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	require.NoError(t, os.WriteFile(tokens, []byte(secret.OperatorLine("ann", secret.RoleWrite, token)), 0o600))
 	out := startRole(t, "console", yamlFile(t, "database-url: "+dbtest.NewDatabase(t), "cell: z9"), "--admin-listen=127.0.0.1:0", "--admin-tokens-file="+tokens, "--secret-keys-file="+keysFile(t, testKey()))

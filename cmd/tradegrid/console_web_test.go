@@ -57,7 +57,7 @@ func newPages(t *testing.T, edit ...func(*domainConfig)) *pages {
 
 func newPagesOn(t *testing.T, d *db.DB, edit ...func(*domainConfig)) *pages {
 	t.Helper()
-	p := &pages{t: t, read: newOperatorToken(), write: newOperatorToken()}
+	p := &pages{t: t, read: secret.NewOperatorToken(), write: secret.NewOperatorToken()}
 	operators, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleRead, p.read) + "\n" + secret.OperatorLine("bob", secret.RoleWrite, p.write))
 	require.NoError(t, err)
 	cfg := domainConfig{Policy: defaultPolicy(), AllowInsecure: true, Keys: testKeys(), Operators: operators, ConsoleURL: "https://console.example.com"}
@@ -545,7 +545,7 @@ func TestOperatorsTokenThatIsGoneEndsTheirSessions(t *testing.T) {
 	p := newPages(t)
 	v := p.operator(p.write)
 	require.Equal(t, 200, v.ask(http.MethodGet, "/companies", nil).status)
-	others, err := secret.ParseOperators(secret.OperatorLine("bob", secret.RoleWrite, newOperatorToken()))
+	others, err := secret.ParseOperators(secret.OperatorLine("bob", secret.RoleWrite, secret.NewOperatorToken()))
 	require.NoError(t, err)
 	p.operators = others
 	p.app = p.newApp(webConfig{URL: "https://console.example.com"})

@@ -43,15 +43,15 @@ const (
 func TestNoOperationUsesMoreThanItCosts(t *testing.T) { //nolint:paralleltest // measures the processor time of the process
 	n := newNode(dbtest.OpenNew(t), alone())
 	startRelay(t, n.db, dbtest.Broker(t))
-	r := n.fill(t)
+	r := fill(t, n)
 	r.awaitEvent(t)
 	r.id["{source}"], r.id["{externalId}"] = "shop", "1"
 	c := &costs{t: t, r: r, described: readPromises(t, descriptionFile), before: map[string]time.Duration{}}
-	c.as = as{n, n.issue(t, r.company, []string{"*:write"}, company.CustomRate{RefillMilli: 1e9, Burst: 1e6}).Text}
+	c.as = n.client(n.issue(t, r.company, []string{"*:write"}, company.CustomRate{RefillMilli: 1e9, Burst: 1e6}).Text)
 	c.book(n)
-	n.multiply(t, r.company, small)
+	multiply(t, n, r.company, small)
 	c.walk(small, reads, changes)
-	n.multiply(t, r.company, growth-1)
+	multiply(t, n, r.company, growth-1)
 	c.walk(small*growth, reads, changes, deletions)
 }
 
@@ -73,7 +73,7 @@ func (c *costs) book(n *node) {
 	}
 	wide, err := json.Marshal(map[string]any{"parallelBookings": 1000, "slotStepMinutes": 5, "workingHours": hours})
 	require.NoError(c.t, err)
-	operator{n, writerToken}.in(c.r.company).ok(c.t, "PATCH", "/scheduling/resources/"+c.r.id["RESOURCE"], string(wide))
+	n.operator(writerToken).in(c.r.company).ok(c.t, "PATCH", "/scheduling/resources/"+c.r.id["RESOURCE"], string(wide))
 	_, err = n.db.Pool().Exec(c.t.Context(), `UPDATE bookings SET end_at = start_at + INTERVAL '24 hours' WHERE company_id = $1`, c.r.company)
 	require.NoError(c.t, err)
 }
@@ -84,7 +84,7 @@ func changes(op httpapi.Op) bool   { return op.Mutating() && op.Method != http.M
 func deletions(op httpapi.Op) bool { return op.Method == http.MethodDelete }
 
 func (c *costs) walk(size int, kinds ...func(httpapi.Op) bool) {
-	known := c.node.ofRecord()
+	known := ofRecord(c.node)
 	for _, kind := range kinds {
 		for _, op := range c.node.api.Ops() {
 			if !kind(op) || op.Uploads != nil {
@@ -255,7 +255,7 @@ var single = []string{ //nolint:gochecknoglobals // a constant list
 }
 
 // multiply adds copies of all rows of a company: to each of its records others beside it, and others below it.
-func (n *node) multiply(t *testing.T, of tenant.ID, times int) {
+func multiply(t *testing.T, n *node, of tenant.ID, times int) {
 	t.Helper()
 	rows, err := n.db.Query(t.Context(), sqlColumns)
 	require.NoError(t, err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,7 +159,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	if err != nil {
 		return err
 	}
-	writer, reader := newOperatorToken(), newOperatorToken()
+	writer, reader := secret.NewOperatorToken(), secret.NewOperatorToken()
 	operators, err := secret.ParseOperators(secret.OperatorLine("dev", secret.RoleWrite, writer) + "\n" + secret.OperatorLine("dev-reader", secret.RoleRead, reader))
 	if err != nil {
 		return err
@@ -341,9 +340,6 @@ func (c *DevCmd) prepareState() error {
 
 // mailDir is the folder with the notices and invitations that a mail server would get.
 func (c *DevCmd) mailDir() string { return filepath.Join(c.State, "mail") }
-
-// newOperatorToken makes a token of an operator, for this run only.
-func newOperatorToken() string { return "svc_admin_" + rand.Text() }
 
 // secretKeys reads the keys in the state folder, and makes one at the first start. A fresh start keeps them: a database
 // that --database-url names may have secrets under them.

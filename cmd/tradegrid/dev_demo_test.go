@@ -31,9 +31,9 @@ func TestDemoHasACallerForEachRefusal(t *testing.T) {
 		{dm.NoPlanToken, "PLAN_API_DISABLED", 403},
 		{dm.NoModuleToken, "MODULE_ACCESS_INACTIVE", 403},
 	} {
-		as{n, row.token}.do(t, "GET", "/orders", "").refused(t, row.status, row.code, row.code)
+		n.client(row.token).do(t, "GET", "/orders", "").refused(t, row.status, row.code, row.code)
 	}
-	as{n, dm.NoModuleToken}.ok(t, "GET", "/clients", "")
+	n.client(dm.NoModuleToken).ok(t, "GET", "/clients", "")
 	users, err := n.company.Users(t.Context(), access.System(id), false)
 	require.NoError(t, err)
 	require.Len(t, users, 2)

@@ -55,7 +55,7 @@ type walker struct {
 
 func walkLists(t *testing.T, n *node, token string) *walker {
 	t.Helper()
-	w := &walker{T: t, as: as{n, token}}
+	w := &walker{T: t, as: n.client(token)}
 	for _, op := range n.api.Ops() {
 		if !op.Mutating() {
 			w.paths = append(w.paths, op.Path)
@@ -215,7 +215,7 @@ func TestDemoDataIsMadeOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, company.Archived, left.Status)
 
-	count := func(dm *demo) any { return as{n, dm.Token}.ok(t, "GET", "/orders", "").body["total"] }
+	count := func(dm *demo) any { return n.client(dm.Token).ok(t, "GET", "/orders", "").body["total"] }
 	before := count(made)
 	again, err := startDemo(t.Context(), n, state, demodata.None)
 	require.NoError(t, err)
@@ -238,7 +238,7 @@ func TestDemoDataCanBeMadeAtAnyTime(t *testing.T) {
 			t.Parallel()
 			dm := &demo{info: &devInfo{}, domains: n.domains, state: t.TempDir(), data: demodata.Small, now: now, out: io.Discard}
 			require.NoError(t, dm.seed(t.Context()))
-			latest := as{n, dm.Token}.ok(t, "GET", "/orders?pageSize=1", "")
+			latest := n.client(dm.Token).ok(t, "GET", "/orders?pageSize=1", "")
 			records, _ := found(t, latest)
 			require.LessOrEqual(t, records[0]["createdAt"], now.UTC().Format(time.RFC3339), "nothing of the future")
 		})

@@ -30,7 +30,7 @@ func TestFormatsOfExportsAgree(t *testing.T) {
 	dm, err := startDemo(t.Context(), n, t.TempDir(), demodata.Small)
 	require.NoError(t, err)
 	apitest.Work(t, n.db, n.jobHandlers())
-	w := as{n, dm.Token}
+	w := n.client(dm.Token)
 	by, err := dm.caller(t.Context(), dm.Token)
 	require.NoError(t, err)
 	export := func(list, format string) string {

@@ -84,7 +84,7 @@ func TestEveryExternalIDIsUpserted(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	owner, company := n.owner(t)
-	n.addBranch(t, company) // for the second warehouse
+	addBranch(t, n, company) // for the second warehouse
 	stranger, _ := n.owner(t)
 	upserts, batches := map[string]bool{}, map[string]bool{}
 	for _, op := range n.api.Ops() {
@@ -95,7 +95,7 @@ func TestEveryExternalIDIsUpserted(t *testing.T) {
 	for _, s := range samples() {
 		do := owner.do
 		if s.Admin {
-			do = operator{n, writerToken}.in(company).do
+			do = n.operator(writerToken).in(company).do
 		}
 		made := living{T: t, Sample: s, do: do, has: func(string, string) bool { return false }}.create(ids)
 		ids[s.Entity] = made.id(t)

@@ -1,36 +1,5 @@
 package main
 
-import (
-	"bytes"
-	"image"
-	"image/png"
-	"strings"
-	"sync"
-)
-
-// aPicture is an image as a body.
-var aPicture = sync.OnceValue(func() string { //nolint:gochecknoglobals // made once
-	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 4, 3))); err != nil {
-		panic(err)
-	}
-	return b.String()
-})
-
-// aTable is a CSV file as a body.
-const aTable = "id,name\n,Mill\n"
-
-// mediaOf is the media type of a body.
-func mediaOf(body string) string {
-	switch {
-	case strings.HasPrefix(body, "\x89PNG"):
-		return "image/png"
-	case body == aTable:
-		return "text/csv"
-	}
-	return "application/json"
-}
-
 // images walks the files.
 func (w *walk) images(product string) {
 	w.t.Helper()

@@ -35,7 +35,7 @@ type shop struct {
 // newShop is a company with a token for everything.
 func newShop(t *testing.T, n *node, id tenant.ID, token string) shop {
 	t.Helper()
-	return shop{as{n, token}, t, access.Caller{Principal: &access.Principal{Company: id, Scopes: apitest.Scopes("*:write")}}}
+	return shop{n.client(token), t, access.Caller{Principal: &access.Principal{Company: id, Scopes: apitest.Scopes("*:write")}}}
 }
 
 // demoShop is the demo company, with a worker for the jobs of all companies.

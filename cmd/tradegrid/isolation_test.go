@@ -36,22 +36,22 @@ const (
 	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
 
-func (n *node) addBranch(t *testing.T, id tenant.ID) {
+func addBranch(t *testing.T, n *node, id tenant.ID) {
 	t.Helper()
 	_, err := changeWith(t.Context(), n.db, "test", id, n.company.CreateBranch, company.BranchFields{Name: "Annex"})
 	require.NoError(t, err)
 }
 
 // fill makes one record of each kind.
-func (n *node) fill(t *testing.T) *records {
+func fill(t *testing.T, n *node) *records {
 	t.Helper()
 	owner, company := n.owner(t)
-	n.addBranch(t, company) // for the second warehouse
+	addBranch(t, n, company) // for the second warehouse
 	r := &records{owner: owner, company: company, id: map[string]string{}}
 	for _, s := range samples() {
 		create := owner.ok
 		if s.Admin {
-			create = operator{n, writerToken}.in(company).ok
+			create = n.operator(writerToken).in(company).ok
 		}
 		r.id[s.Entity] = create(t, "POST", cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, r.id)).id(t)
 	}
@@ -60,11 +60,11 @@ func (n *node) fill(t *testing.T) *records {
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
 	add("{movementId}", "/shifts/"+r.id["SHIFT"]+"/cash-movements", aMovement)
 	maintain := func(name, path, body string) {
-		r.id[name] = operator{n, writerToken}.in(company).ok(t, "POST", path, body).id(t)
+		r.id[name] = n.operator(writerToken).in(company).ok(t, "POST", path, body).id(t)
 	}
 	maintain("{optionId}", "/catalog/attributes/"+r.id["ATTRIBUTE"]+"/options", anOption)
 	maintain("{variantId}", "/catalog/products/"+r.id["PRODUCT"]+"/variants", aVariant)
-	prices := operator{n, writerToken}.in(company).ok(t, "POST", "/clients/price-lists/"+r.id["PRICE_LIST"]+"/prices", fillIn(aPrice, r.id))
+	prices := n.operator(writerToken).in(company).ok(t, "POST", "/clients/price-lists/"+r.id["PRICE_LIST"]+"/prices", fillIn(aPrice, r.id))
 	r.id["{priceId}"] = prices.id(t)
 	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	add("{paymentId}", "/orders/"+r.id["ORDER"]+"/payments", aPayment)
@@ -72,15 +72,15 @@ func (n *node) fill(t *testing.T) *records {
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
 	add("FILE", "/files", aPicture())
-	r.id["JOB"] = n.export(t, owner)
+	r.id["JOB"] = exported(t, n, owner)
 	n.logRequests(t)
 	logged := owner.ok(t, "GET", "/requests?limit=1", "")
 	r.id["REQUEST"] = logged.body["items"].([]any)[0].(map[string]any)["id"].(string)
 	return r
 }
 
-// export runs an export to its end and returns the id of its job.
-func (n *node) export(t *testing.T, owner as) string {
+// exported runs an export to its end and returns the id of its job.
+func exported(t *testing.T, n *node, owner as) string {
 	t.Helper()
 	id := owner.ok(t, "POST", "/exports", `{"resource":"suppliers"}`).id(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -110,7 +110,7 @@ func (r *records) awaitEvent(t *testing.T) {
 
 // ofRecord says for each operation on one record of what kind it is, and with what body it would succeed: by the samples
 // of the domains, and for operations without one here.
-func (n *node) ofRecord() map[string][2]string {
+func ofRecord(n *node) map[string][2]string {
 	known := map[string][2]string{
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
 		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
@@ -148,10 +148,10 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.OpenNew(t), alone())
 	startRelay(t, n.db, dbtest.Broker(t))
-	theirs := n.fill(t)
+	theirs := fill(t, n)
 	theirs.awaitEvent(t)
 	me, _ := n.owner(t)
-	known := n.ofRecord()
+	known := ofRecord(n)
 	snapshot := func() map[string]any {
 		seen := map[string]any{}
 		for _, op := range n.api.Ops() {
@@ -196,7 +196,7 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
-	theirs, mine := n.fill(t), n.fill(t)
+	theirs, mine := fill(t, n), fill(t, n)
 	whole := mine.owner.ok(t, "POST", "/orders", `{"items":[{"kind":"custom","name":"x","unitPrice":1}]}`).id(t) // nothing of it is shipped
 	rows := []struct{ method, path, body, code, field string }{
 		{"POST", "/catalog/categories", `{"name":"x","parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},

@@ -231,7 +231,7 @@ func TestLargeListsLookAtFewRecords(t *testing.T) {
 				}
 				query := strings.Trim(filter+"&"+sort, "&")
 				seen.take()
-				require.Equal(t, 200, as{n, dm.Token}.do(t, "GET", path+"?pageSize=50&"+query, "").status, "%s?%s", path, query)
+				require.Equal(t, 200, n.client(dm.Token).do(t, "GET", path+"?pageSize=50&"+query, "").status, "%s?%s", path, query)
 				p.check(t, d, path+"?"+query, seen.take())
 			}
 		}

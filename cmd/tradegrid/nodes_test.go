@@ -11,23 +11,11 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
-	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
-
-// startRelay publishes the outbox of the database until the test ends.
-func startRelay(t *testing.T, d *db.DB, brokers []string) {
-	t.Helper()
-	client, err := outbox.NewClient(kafka.Config{Brokers: brokers, ClientID: "relay"})
-	require.NoError(t, err)
-	t.Cleanup(client.Close)
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: uuid.NewString(), EventRetention: defaultPolicy().EventRetention})
-	require.NoError(t, err)
-	apitest.Background(t, relay.Run)
-}
 
 // startNode makes a node that talks with the others, as `tradegrid api` does.
 func startNode(t *testing.T, d *db.DB, brokers []string) *node {
@@ -56,7 +44,7 @@ func TestNodesSeeChangesSoon(t *testing.T) {
 		start := time.Now()
 		for _, n := range nodes {
 			require.Eventually(t, func() bool {
-				got := as{n, token}.do(t, "GET", path, "")
+				got := n.client(token).do(t, "GET", path, "")
 				return got.status == status && got.code() == code
 			}, time.Minute, 5*time.Millisecond)
 		}
@@ -64,12 +52,12 @@ func TestNodesSeeChangesSoon(t *testing.T) {
 	}
 	soon(kept.Text, "/orders", 200, "")
 	soon(lost.Text, "/orders", 200, "")
-	as{third, lost.Text}.ok(t, "GET", "/orders", "")
+	third.client(lost.Text).ok(t, "GET", "/orders", "")
 
 	_, err := changeWith(t.Context(), d, "test", id, office.RevokeToken, lost.ID)
 	require.NoError(t, err)
 	soon(lost.Text, "/orders", 401, "AUTH_API_TOKEN_INVALID")
-	require.Equal(t, 200, as{third, lost.Text}.do(t, "GET", "/orders", "").status, "without the message the token would still be remembered")
+	require.Equal(t, 200, third.client(lost.Text).do(t, "GET", "/orders", "").status, "without the message the token would still be remembered")
 	soon(kept.Text, "/orders", 200, "")
 
 	_, err = changeWith(t.Context(), d, "test", id, office.SetComponent, company.Switch{Component: "orders", On: false})
@@ -127,7 +115,7 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	for i, n := range nodes {
 		wg.Go(func() {
 			for time.Since(start) < lasting {
-				switch got := (as{n, token.Text}).do(t, "GET", "/token", ""); got.status {
+				switch got := (n.client(token.Text)).do(t, "GET", "/token", ""); got.status {
 				case 200:
 					passed[i]++
 				case 429:

@@ -30,11 +30,11 @@ func apis(t *testing.T) []api {
 	t.Helper()
 	n := newNode(dbtest.OpenNew(t), alone())
 	startRelay(t, n.db, dbtest.Broker(t))
-	r := n.fill(t)
+	r := fill(t, n)
 	r.awaitEvent(t)
 	r.id["{source}"], r.id["{externalId}"], r.id["{companyId}"] = "shop", "1", r.company.String()
-	known := n.ofRecord()
-	me := operator{n, writerToken}.in(r.company)
+	known := ofRecord(n)
+	me := n.operator(writerToken).in(r.company)
 	bodies := &costs{t: t, r: r}
 	sample := func(op httpapi.Op) string {
 		_, body, _ := sampleOf(op)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,9 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/api/domain"
-	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
-	"github.com/tradegrid/tradegrid/services/dev/demodata"
 )
 
 // living takes the sample of one resource through its life.
@@ -142,7 +139,7 @@ func TestEveryResourceLives(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	owner, company := n.owner(t)
-	n.addBranch(t, company) // for the second warehouse
+	addBranch(t, n, company) // for the second warehouse
 	operations := map[string]bool{}
 	for _, op := range slices.Concat(n.api.Ops(), n.admin.Ops()) {
 		operations[name(op)] = true
@@ -151,7 +148,7 @@ func TestEveryResourceLives(t *testing.T) {
 	for _, s := range samples() {
 		l := living{T: t, Sample: s, do: owner.do, has: func(method, path string) bool { return operations[method+" "+path] }}
 		if s.Admin {
-			l.do, l.has = operator{n, writerToken}.in(company).do, func(method, path string) bool { return operations[method+" "+inCompany+path] }
+			l.do, l.has = n.operator(writerToken).in(company).do, func(method, path string) bool { return operations[method+" "+inCompany+path] }
 		}
 		ids[s.Entity] = l.create(ids).id(t)
 		lives = append(lives, l)
@@ -167,90 +164,4 @@ func TestEveryResourceLives(t *testing.T) {
 			l.remove(ids[l.Entity])
 		}
 	}
-}
-
-// Every list with cursors shows each record once, in every order, however small its pages are.
-func TestEveryListIsWalkedByCursor(t *testing.T) {
-	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	dm, err := startDemo(t.Context(), n, t.TempDir(), demodata.Small)
-	require.NoError(t, err)
-	w := walkLists(t, n, dm.Token)
-	for _, path := range []string{"a", "b"} { // the demo has none
-		w.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/`+path+`","events":["*"]}`)
-	}
-	walked := 0
-	for path, orders := range w.cursors() {
-		for _, order := range orders {
-			whole := w.pages(path+"?"+order, 200)
-			require.Equal(t, whole, w.pages(path+"?"+order, min(max(1, len(whole)/4), 100)), "%s?%s", path, order)
-			ids := slices.Clone(whole)
-			slices.Sort(ids)
-			require.Len(t, slices.Compact(ids), len(whole), "%s?%s shows a record twice", path, order)
-			if len(whole) > 1 {
-				walked++
-			}
-		}
-	}
-	require.Greater(t, walked, 120, "lists of several pages")
-}
-
-// pages walks a list by cursor and returns the ids.
-func (w *walker) pages(path string, size int) (ids []string) {
-	w.Helper()
-	for cursor := ""; ; {
-		r := w.ok(w.T, "GET", fmt.Sprintf("%s&pageSize=%d%s", path, size, cursor), "")
-		records, _ := found(w.T, r)
-		for _, record := range records {
-			id, ok := record["id"].(string)
-			require.True(w, ok, "%s: %v", path, record)
-			ids = append(ids, id)
-		}
-		next, more := r.body["nextCursor"].(string)
-		if !more {
-			return ids
-		}
-		require.Len(w, records, size, path)
-		require.Less(w, len(ids), 10_000, "%s does not end", path)
-		cursor = "&cursor=" + next
-	}
-}
-
-// cursors are the lists that the API description gives a cursor, with their orders as queries.
-func (w *walker) cursors() map[string][]string {
-	w.Helper()
-	raw, err := w.node.api.Description()
-	require.NoError(w, err)
-	var doc struct {
-		Paths map[string]map[string]struct {
-			Parameters []struct {
-				Name   string
-				Schema valuesOf
-			}
-		}
-	}
-	require.NoError(w, json.Unmarshal(raw, &doc))
-	lists := map[string][]string{}
-	for path, methods := range doc.Paths {
-		path = strings.TrimPrefix(path, httpapi.BasePath)
-		if strings.Contains(path, "{") || path == "/events" {
-			continue // walked by the tests of their domains
-		}
-		paged, orders := false, []string{""}
-		for _, p := range methods["get"].Parameters {
-			paged = paged || p.Name == "cursor"
-			switch p.Name {
-			case "order":
-				orders = append(orders, "order=asc")
-			case "sort":
-				for _, sort := range p.Schema.values() {
-					orders = append(orders, "sort="+sort, "sort="+sort+"&order=desc")
-				}
-			}
-		}
-		if paged {
-			lists[path] = orders
-		}
-	}
-	return lists
 }

@@ -8,22 +8,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 )
 
-// samples are the examples that the domains declare, in an order in which each refers to earlier ones only.
-func samples() (all []domain.Sample) {
-	for _, d := range declared() {
-		all = append(all, d.Samples...)
-	}
-	return all
-}
-
-// fillIn puts ids in place of quoted entities, such as "CLIENT".
-func fillIn(body string, ids map[string]string) string {
-	for entity, id := range ids {
-		body = strings.ReplaceAll(body, `"`+entity+`"`, `"`+id+`"`)
-	}
-	return body
-}
-
 // inCompany is how paths of the admin API start that are about one company.
 const inCompany = "/companies/{companyId}"
 

@@ -18,7 +18,7 @@ func TestNewCompanyBlocksWhatIsNotInStock(t *testing.T) {
 	c := adminJSON[company.Company](t, "company", "create", "--name=Nordic Tools", "--plan=business", "--stock-policy=block")
 	token := adminJSON[company.Issued](t, "token", "issue", "--company="+c.ID.String(), "--name=shop", "--scopes=*:write")
 	n := newNode(dbtest.Open(t), alone())
-	shop := as{n, token.Text}
+	shop := n.client(token.Text)
 	product := shop.ok(t, "POST", "/catalog/products", `{"name":"Hammer","price":1900,"hasStock":true}`).id(t)
 	bundle := shop.ok(t, "POST", "/catalog/products", `{"name":"Tool set","price":4900,"isBundle":true,"costComponents":[{"label":"Hammer","productId":"`+product+`","qty":2,"unitCost":900}]}`).id(t)
 	order := func(id string) string { return `{"items":[{"refId":"` + id + `","qty":1}]}` }

@@ -6,16 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 )
-
-// bothAPIs are both APIs by their root, without a database.
-func bothAPIs() map[string]*httpapi.API {
-	all, cfg := newDomains(nil, domainConfig{}), httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
-	return map[string]*httpapi.API{httpapi.BasePath: all.newAPI(cfg), httpapi.AdminBasePath: all.newAdminAPI(cfg)}
-}
 
 // Summaries are titles of pages and names of methods in the clients that are generated.
 func TestSummariesAreVerbsWithObjects(t *testing.T) {

@@ -68,7 +68,7 @@ func runFlow(t *testing.T, propagate bool) *flow {
 		arrived <- arrivedHook{r.Header.Clone(), string(body)}
 	}))
 	t.Cleanup(hooks.Close)
-	records := n.fill(t)
+	records := fill(t, n)
 	records.owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"`+hooks.URL+`/","events":["order.created"]}`)
 	startRelay(t, d, brokers)
 	startDispatcher(t, n, brokers, propagate)

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -57,6 +58,9 @@ func ParseOperators(text string) (*Operators, error) {
 	}
 	return &Operators{in: fixed(list)}, nil
 }
+
+// NewOperatorToken makes a token of an operator.
+func NewOperatorToken() string { return "svc_admin_" + rand.Text() }
 
 // OperatorLine makes a line of a file of operators.
 func OperatorLine(name, role, token string) string {
