@@ -19,14 +19,14 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// at returns services whose clock is now.
-func (all *domains) at(now func() time.Time) *domains {
+// domainsAt returns services whose clock is now.
+func domainsAt(all *domains, now func() time.Time) *domains {
 	return newDomains(all.db.WithClock(now), domainConfig{Policy: all.policy, AllowInsecure: true, Keys: all.keys})
 }
 
 // demoServices are the services that fill the demo company.
-func (all *domains) demoServices(now func() time.Time) demodata.Services {
-	then := all.at(now)
+func (dm *demo) demoServices(now func() time.Time) demodata.Services {
+	then := domainsAt(dm.domains, now)
 	return demodata.Services{
 		DB: then.db, Files: then.files, Catalog: then.catalog, Offerings: then.offerings, Clients: then.clients, Warehouse: then.warehouse, Suppliers: then.suppliers,
 		Receipts: then.receipts, Leads: then.leads, Orders: then.orders, Deals: then.deals, Sales: then.sales, Scheduling: then.scheduling,
@@ -44,7 +44,7 @@ func (dm *demo) fill(ctx context.Context) error {
 	if err := dm.issue(ctx, &till, dm.CompanyID, company.NewToken{Name: "cash register"}); err != nil {
 		return err
 	}
-	cfg := demodata.Config{Size: dm.data, Now: dm.now, Services: dm.domains.demoServices}
+	cfg := demodata.Config{Size: dm.data, Now: dm.now, Services: dm.demoServices}
 	var err error
 	if cfg.Office, err = dm.caller(ctx, dm.Token); err != nil {
 		return err

@@ -141,7 +141,7 @@ func (dm *demo) make(ctx context.Context) error {
 	}
 	then := dm.domains
 	if dm.data != demodata.None {
-		then = dm.domains.at(func() time.Time { return demodata.Founded(dm.data, dm.now) })
+		then = domainsAt(dm.domains, func() time.Time { return demodata.Founded(dm.data, dm.now) })
 	}
 	co, err := then.createCompany(ctx, company.NewCompany{
 		Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, Locale: "de-DE", AccrualPercent: 200, BranchName: demoBranches[0],
@@ -158,7 +158,7 @@ func (dm *demo) make(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := errors.Join(dm.issueTokens(ctx), then.makeUsers(ctx, co.ID)); err != nil {
+	if err := errors.Join(dm.issueTokens(ctx), makeUsers(ctx, then, co.ID)); err != nil {
 		return err
 	}
 	if dm.data == demodata.None {
@@ -199,7 +199,7 @@ const withoutModule = "orders"
 // makeRefused makes tokens that the API refuses, each for another reason, and the users of the demo company.
 func (dm *demo) makeRefused(ctx context.Context) error {
 	s, d := dm.domains.company, dm.domains.db
-	if err := dm.domains.makeUsers(ctx, dm.CompanyID); err != nil {
+	if err := makeUsers(ctx, dm.domains, dm.CompanyID); err != nil {
 		return err
 	}
 	if err := dm.issue(ctx, &dm.ExpiredToken, dm.CompanyID, company.NewToken{Name: "expired", Lifetime: time.Millisecond}); err != nil {
@@ -235,7 +235,7 @@ func (dm *demo) makeRefused(ctx context.Context) error {
 }
 
 // makeUsers makes two active users, for assignedToId, unless a start that failed has made them.
-func (all *domains) makeUsers(ctx context.Context, id tenant.ID) error {
+func makeUsers(ctx context.Context, all *domains, id tenant.ID) error {
 	s, d := all.company, all.db
 	if have, err := s.Users(ctx, access.System(id), false); err != nil || len(have) > 0 {
 		return err
