@@ -36,3 +36,14 @@ func TestFlagsOfTheProvider(t *testing.T) {
 	local.OIDCIssuer = "http://localhost:5556/dex"
 	require.NoError(t, local.checkProvider("http://localhost:8084"))
 }
+
+func TestConsoleTraceURL(t *testing.T) {
+	t.Parallel()
+	for address, ok := range map[string]bool{
+		"": true, "https://traces.example.com/trace/{traceId}": true, "http://127.0.0.1:16686/trace/{traceId}?x=1": true,
+		"https://traces.example.com/": false, "javascript:alert('{traceId}')": false, "/trace/{traceId}": false,
+	} {
+		c := ConsoleCmd{ConsoleTraceURL: address}
+		require.Equal(t, ok, c.checkTraceURL() == nil, address)
+	}
+}
