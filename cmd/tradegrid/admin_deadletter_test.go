@@ -11,12 +11,6 @@ import (
 	"github.com/tradegrid/tradegrid/services/operations"
 )
 
-func (g *graveyard) count(t *testing.T, sql string, args ...any) (n int) {
-	t.Helper()
-	require.NoError(t, g.node.db.QueryRow(t.Context(), sql, append([]any{g.company}, args...)...).Scan(&n))
-	return n
-}
-
 // Operators see everything that the platform gave up, from wherever it lies.
 func TestAdminDeadletterList(t *testing.T) {
 	t.Parallel()

@@ -73,3 +73,9 @@ VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}'
 VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5, $5)`, id, g.sub, m.DeliveryID, event, time.Now())
 	return g
 }
+
+func (g *graveyard) count(t *testing.T, sql string, args ...any) (n int) {
+	t.Helper()
+	require.NoError(t, g.node.db.QueryRow(t.Context(), sql, append([]any{g.company}, args...)...).Scan(&n))
+	return n
+}
