@@ -76,22 +76,22 @@ type AdminCmd struct {
 type admin struct {
 	*company.Service
 
-	all    *domains
+	all    *Domains
 	out    io.Writer
 	asJSON bool
 }
 
 // do opens the database, runs the subcommand, and names the flags at fault.
 func (c *AdminCmd) do(ctx context.Context, out io.Writer, log *slog.Logger, run func(admin) error) error {
-	cfg := c.databaseConfig()
+	cfg := c.DatabaseConfig()
 	cfg.MaxConns, cfg.Log = 2, log
 	d, err := db.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	all := newDomains(d, domainConfig{Policy: c.Policy, Log: log, Cell: c.Cell})
-	return flagFault(run(admin{all.company, all, out, c.JSON}))
+	all := NewDomains(d, DomainConfig{Policy: c.Policy, Log: log, Cell: c.Cell})
+	return flagFault(run(admin{all.Company, all, out, c.JSON}))
 }
 
 // notFoundFlags are the flags that name a record.
@@ -181,7 +181,7 @@ func (c *companyCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Log
 			TimeZone: c.TimeZone, Locale: c.Locale, StockPolicy: c.StockPolicy, Components: c.Components, BranchName: c.BranchName,
 		}
 		var made company.Company
-		err := a.all.db.RunTx(ctx, "company.create", func(ctx context.Context, tx *db.Tx) (err error) {
+		err := a.all.DB.RunTx(ctx, "company.create", func(ctx context.Context, tx *db.Tx) (err error) {
 			if made, err = a.Create(ctx, tx, in); err != nil {
 				return err
 			}

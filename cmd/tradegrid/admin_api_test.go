@@ -25,60 +25,60 @@ import (
 // Every admin operation asks for the token of an operator, which no token of a company is.
 func TestEveryAdminOperationNeedsAnOperator(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	owner, id := n.owner(t)
-	me := n.operator(writerToken).in(id)
-	require.NotEmpty(t, n.admin.Ops())
-	for _, op := range n.admin.Ops() {
+	n := NewNode(dbtest.Open(t), Alone())
+	owner, id := n.Owner(t)
+	me := n.Operator(WriterToken).In(id)
+	require.NotEmpty(t, n.Admin.Ops())
+	for _, op := range n.Admin.Ops() {
 		for what, header := range map[string]string{
-			"no token": "", "another scheme": "Basic " + writerToken, "no scheme": writerToken, "unknown": "Bearer " + writerToken + "x",
-			"of a company": "Bearer " + owner.token, "the hash": "Bearer " + strings.Split(secret.OperatorLine("a", "read", writerToken), ":")[2],
+			"no token": "", "another scheme": "Basic " + WriterToken, "no scheme": WriterToken, "unknown": "Bearer " + WriterToken + "x",
+			"of a company": "Bearer " + owner.Token, "the hash": "Bearer " + strings.Split(secret.OperatorLine("a", "read", WriterToken), ":")[2],
 		} {
-			got := askOf(t, n.admin, header, op.Method, httpapi.AdminBasePath+me.path(op), anyBody(op))
-			got.refused(t, 401, "AUTH_API_TOKEN_INVALID", what+": "+name(op))
-			require.NotEmpty(t, got.header.Get("WWW-Authenticate"))
+			got := AskOf(t, n.Admin, header, op.Method, httpapi.AdminBasePath+me.Path(op), AnyBody(op))
+			got.Refused(t, 401, "AUTH_API_TOKEN_INVALID", what+": "+Name(op))
+			require.NotEmpty(t, got.Header.Get("WWW-Authenticate"))
 		}
 	}
-	owner.do(t, "GET", "/token", "").id(t)
-	n.ask(t, "Bearer "+writerToken, "GET", "/token", "").refused(t, 401, "AUTH_API_TOKEN_INVALID", "an operator is no caller of the external API")
+	owner.Do(t, "GET", "/token", "").ID(t)
+	n.Ask(t, "Bearer "+WriterToken, "GET", "/token", "").Refused(t, 401, "AUTH_API_TOKEN_INVALID", "an operator is no caller of the external API")
 }
 
 // An operator with the role read changes nothing; unknown companies are 404.
 func TestEveryAdminOperationNeedsItsRole(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	_, id := n.owner(t)
-	reader, writer := n.operator(readerToken).in(id), n.operator(writerToken).in(id)
-	for _, op := range n.admin.Ops() {
-		got := reader.operator.do(t, op.Method, reader.path(op), anyBody(op))
+	n := NewNode(dbtest.Open(t), Alone())
+	_, id := n.Owner(t)
+	reader, writer := n.Operator(ReaderToken).In(id), n.Operator(WriterToken).In(id)
+	for _, op := range n.Admin.Ops() {
+		got := reader.Operator.Do(t, op.Method, reader.Path(op), AnyBody(op))
 		if op.Mutating() {
-			require.Equal(t, "write", got.refused(t, 403, "ADMIN_ROLE_INSUFFICIENT", name(op))["role"])
+			require.Equal(t, "write", got.Refused(t, 403, "ADMIN_ROLE_INSUFFICIENT", Name(op))["role"])
 		} else {
-			require.Contains(t, []int{200, 404}, got.status, "%s: %s", name(op), got.raw)
+			require.Contains(t, []int{200, 404}, got.Status, "%s: %s", Name(op), got.Raw)
 		}
 		if !strings.HasPrefix(op.Path, inCompany) {
 			require.True(t, op.Platform, op.ID)
 			continue
 		}
-		nowhere := n.operator(writerToken).in(tenant.NewID())
-		nowhere.operator.do(t, op.Method, nowhere.path(op), anyBody(op)).refused(t, 404, "COMPANY_NOT_FOUND", name(op))
-		bad := strings.Replace(writer.path(op), id.String(), "x", 1)
-		writer.operator.do(t, op.Method, bad, anyBody(op)).refused(t, 400, "VALIDATION_ERROR", name(op))
+		nowhere := n.Operator(WriterToken).In(tenant.NewID())
+		nowhere.Operator.Do(t, op.Method, nowhere.Path(op), AnyBody(op)).Refused(t, 404, "COMPANY_NOT_FOUND", Name(op))
+		bad := strings.Replace(writer.Path(op), id.String(), "x", 1)
+		writer.Operator.Do(t, op.Method, bad, AnyBody(op)).Refused(t, 400, "VALIDATION_ERROR", Name(op))
 	}
 }
 
 // Wrong tokens from one address end in 429, and do not lock out the operators behind it.
 func TestWrongOperatorTokensAreLimited(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	address := newAddress()
+	n := NewNode(dbtest.Open(t), Alone())
+	address := NewAddress()
 	statuses := map[int]int{}
 	for range 40 {
-		statuses[n.operator("guess").do(t, "GET", "/audit", "", "X-Forwarded-For", address).status]++
+		statuses[n.Operator("guess").Do(t, "GET", "/audit", "", "X-Forwarded-For", address).Status]++
 	}
 	require.Equal(t, map[int]int{401: 30, 429: 10}, statuses)
-	n.operator(writerToken).ok(t, "GET", "/audit", "", "X-Forwarded-For", address)
-	n.operator(writerToken).ok(t, "GET", "/audit", "")
+	n.Operator(WriterToken).OK(t, "GET", "/audit", "", "X-Forwarded-For", address)
+	n.Operator(WriterToken).OK(t, "GET", "/audit", "")
 }
 
 // adminOfRecord says of admin operations on one record that no sample is about of what kind the record is.
@@ -94,11 +94,11 @@ var adminBodies = map[string]string{ //nolint:gochecknoglobals // a constant tab
 // Through the path of one company nothing of another company is seen or changed.
 func TestEveryAdminOperationStaysInItsCompany(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
+	n := NewNode(dbtest.Open(t), Alone())
 	theirs := fill(t, n)
-	_, mine := n.owner(t)
-	me, owner := n.operator(writerToken).in(mine), n.operator(writerToken).in(theirs.company)
-	for _, op := range n.admin.Ops() {
+	_, mine := n.Owner(t)
+	me, owner := n.Operator(WriterToken).In(mine), n.Operator(WriterToken).In(theirs.company)
+	for _, op := range n.Admin.Ops() {
 		rest := strings.TrimPrefix(op.Path, inCompany)
 		if !strings.Contains(rest, "{") {
 			continue
@@ -109,39 +109,39 @@ func TestEveryAdminOperationStaysInItsCompany(t *testing.T) {
 			entity = adminOfRecord[op.ID]
 			require.NotEmpty(t, entity, "%s: an operation on one record needs a sample or a row above", op.ID)
 		}
-		body = fillIn(cmp.Or(adminBodies[op.ID], body), theirs.id)
+		body = FillIn(cmp.Or(adminBodies[op.ID], body), theirs.id)
 		path := theirs.at(httpapi.Op{Path: rest}, theirs.id[entity])
 		var before string
 		if !op.Mutating() {
-			before = owner.ok(t, op.Method, path, "").raw
+			before = owner.OK(t, op.Method, path, "").Raw
 		}
-		me.do(t, op.Method, path, body).refused(t, 404, entity+"_NOT_FOUND", name(op))
+		me.Do(t, op.Method, path, body).Refused(t, 404, entity+"_NOT_FOUND", Name(op))
 		if !op.Mutating() {
-			require.Equal(t, before, owner.ok(t, op.Method, path, "").raw)
+			require.Equal(t, before, owner.OK(t, op.Method, path, "").Raw)
 			continue
 		}
-		me.do(t, op.Method, path, body, "If-Match", `"999"`).refused(t, 404, entity+"_NOT_FOUND", name(op))
+		me.Do(t, op.Method, path, body, "If-Match", `"999"`).Refused(t, 404, entity+"_NOT_FOUND", Name(op))
 	}
 }
 
 // Each change is recorded once, with its operator and without secrets; reads, refusals and replays are not.
 func TestAdminChangesAreRecorded(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	_, id := n.owner(t)
-	me := n.operator(writerToken).in(id)
+	n := NewNode(dbtest.Open(t), Alone())
+	_, id := n.Owner(t)
+	me := n.Operator(WriterToken).In(id)
 	unit := `{"code":"box","name":" Box ","shortName":"bx","secretNote":"x"}`
 	key := uuid.NewString()
-	made := me.ok(t, "POST", "/catalog/units", unit, "X-Idempotency-Key", key, "X-Request-Id", "r-1")
-	require.Equal(t, made.raw, me.ok(t, "POST", "/catalog/units", unit, "X-Idempotency-Key", key).raw, "a replay")
-	me.do(t, "POST", "/catalog/units", unit).refused(t, 409, "UNIT_CODE_TAKEN", "no change")
-	me.do(t, "POST", "/catalog/units", `{}`).refused(t, 400, "VALIDATION_ERROR", "no change")
-	me.ok(t, "GET", "/catalog/units", "")
-	unitID := made.id(t)
-	me.ok(t, "PATCH", "/catalog/units/"+unitID, `{"isActive":false}`)
+	made := me.OK(t, "POST", "/catalog/units", unit, "X-Idempotency-Key", key, "X-Request-Id", "r-1")
+	require.Equal(t, made.Raw, me.OK(t, "POST", "/catalog/units", unit, "X-Idempotency-Key", key).Raw, "a replay")
+	me.Do(t, "POST", "/catalog/units", unit).Refused(t, 409, "UNIT_CODE_TAKEN", "no change")
+	me.Do(t, "POST", "/catalog/units", `{}`).Refused(t, 400, "VALIDATION_ERROR", "no change")
+	me.OK(t, "GET", "/catalog/units", "")
+	unitID := made.ID(t)
+	me.OK(t, "PATCH", "/catalog/units/"+unitID, `{"isActive":false}`)
 
 	list := func(query string) []any {
-		return n.operator(readerToken).ok(t, "GET", "/audit?companyId="+id.String()+query, "").body["items"].([]any)
+		return n.Operator(ReaderToken).OK(t, "GET", "/audit?companyId="+id.String()+query, "").Body["items"].([]any)
 	}
 	all := list("")
 	require.Len(t, all, 2)
@@ -157,8 +157,8 @@ func TestAdminChangesAreRecorded(t *testing.T) {
 	} {
 		require.Len(t, list(query), want, query)
 	}
-	_, other := n.owner(t)
-	require.Empty(t, n.operator(readerToken).ok(t, "GET", "/audit?companyId="+other.String(), "").body["items"])
+	_, other := n.Owner(t)
+	require.Empty(t, n.Operator(ReaderToken).OK(t, "GET", "/audit?companyId="+other.String(), "").Body["items"])
 }
 
 // adminWalk calls operations of the admin API in one company and holds every answer against the description.
@@ -173,26 +173,26 @@ type adminWalk struct {
 	record  *exampleRecorder
 }
 
-func newAdminWalk(t *testing.T, all *domains, company tenant.ID) *adminWalk {
+func newAdminWalk(t *testing.T, all *Domains, company tenant.ID) *adminWalk {
 	t.Helper()
 	// Refused tokens are limited by address, so each request has its own.
-	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}}
-	w := &adminWalk{promises: readPromises(t, adminFile), t: t, api: all.newAdminAPI(cfg), company: company, seen: map[string][]int{}}
+	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(InProcess)}}
+	w := &adminWalk{promises: readPromises(t, adminFile), t: t, api: all.NewAdminAPI(cfg), company: company, seen: map[string][]int{}}
 	w.record = newExampleRecorder(w.promises, schemas.AdminExamples, w.page)
 	return w
 }
 
 // page reads a list once more.
 func (w *adminWalk) page(path string) []byte {
-	got := askOf(w.t, w.api, "Bearer "+writerToken, http.MethodGet, httpapi.AdminBasePath+path, "")
-	require.Equal(w.t, http.StatusOK, got.status, "%s: %s", path, got.raw)
-	return []byte(got.raw)
+	got := AskOf(w.t, w.api, "Bearer "+WriterToken, http.MethodGet, httpapi.AdminBasePath+path, "")
+	require.Equal(w.t, http.StatusOK, got.Status, "%s: %s", path, got.Raw)
+	return []byte(got.Raw)
 }
 
 // do calls an operation in the company; args fill the other {parameters}, and one that begins with ? is the query.
 func (w *adminWalk) do(status int, op, body string, args ...string) map[string]any {
 	w.t.Helper()
-	return w.with(writerToken, status, op, body, args...)
+	return w.with(WriterToken, status, op, body, args...)
 }
 
 func (w *adminWalk) with(token string, status int, op, body string, args ...string) map[string]any {
@@ -214,35 +214,35 @@ func (w *adminWalk) with(token string, status int, op, body string, args ...stri
 		require.True(w.t, closed, "%s has no parameter for %s", op, arg)
 		path = before + arg + after
 	}
-	got := askOf(w.t, w.api, "Bearer "+token, method, httpapi.AdminBasePath+path, body)
-	require.Equal(w.t, status, got.status, "%s %s: %s", method, path, got.raw)
-	require.NoError(w.t, w.checkAnswer(op, status, []byte(got.raw)))
+	got := AskOf(w.t, w.api, "Bearer "+token, method, httpapi.AdminBasePath+path, body)
+	require.Equal(w.t, status, got.Status, "%s %s: %s", method, path, got.Raw)
+	require.NoError(w.t, w.checkAnswer(op, status, []byte(got.Raw)))
 	w.seen[op] = append(w.seen[op], status)
-	w.record.record(op, path, body, status, got.header.Get("Content-Type"), []byte(got.raw))
+	w.record.record(op, path, body, status, got.Header.Get("Content-Type"), []byte(got.Raw))
 	if method != http.MethodGet && status < http.StatusMultipleChoices {
 		w.changes++
 	}
-	return got.body
+	return got.Body
 }
 
 // sample takes a sample through the operations that directories have, and returns its id.
 func (w *adminWalk) sample(s domain.Sample, ids map[string]string) string {
 	w.t.Helper()
-	id, _ := w.do(201, "POST "+s.Path, fillIn(s.Create, ids))["id"].(string)
+	id, _ := w.do(201, "POST "+s.Path, FillIn(s.Create, ids))["id"].(string)
 	require.NotEmpty(w.t, id, s.Entity)
 	w.do(200, "GET "+s.Path, "")
 	if w.ops["GET "+pathOf(s)+"/{id}"] != nil {
 		w.do(200, "GET "+s.Path+"/{id}", "", id)
 	}
 	if s.Change != "" {
-		w.do(200, "PATCH "+s.Path+"/{id}", fillIn(s.Change, ids), id)
+		w.do(200, "PATCH "+s.Path+"/{id}", FillIn(s.Change, ids), id)
 	}
 	return id
 }
 
 // deleteSamples deletes the samples that can be deleted, the last one first.
 func (w *adminWalk) deleteSamples(ids map[string]string) {
-	for _, s := range slices.Backward(samples()) {
+	for _, s := range slices.Backward(Samples()) {
 		if op := "DELETE " + pathOf(s) + "/{id}"; s.Admin && w.ops[op] != nil {
 			w.do(w.successOf(op), op, "", ids[s.Entity])
 		}
@@ -261,7 +261,7 @@ func (w *adminWalk) refusals() {
 		}
 		w.with("nobody", 401, op, "", nowhere...)
 		if method != http.MethodGet {
-			w.with(readerToken, 403, op, "", nowhere...)
+			w.with(ReaderToken, 403, op, "", nowhere...)
 		}
 		if len(nowhere) > 0 {
 			nowhere[len(nowhere)-1] = "x"
@@ -304,7 +304,7 @@ func (w *adminWalk) companies(made map[string]string) {
 	w.do(200, "POST /tokens/{id}/rotate", `{"overlapHours":1}`, made["TOKEN"])
 	w.do(200, "POST /tokens/{id}/revoke", "", made["TOKEN"])
 	w.do(409, "POST /tokens/{id}/rotate", "", made["TOKEN"])
-	price, _ := w.do(200, "POST /clients/price-lists/{id}/prices", fillIn(aPrice, made), made["PRICE_LIST"])["id"].(string)
+	price, _ := w.do(200, "POST /clients/price-lists/{id}/prices", FillIn(aPrice, made), made["PRICE_LIST"])["id"].(string)
 	w.do(200, "GET /clients/price-lists/{id}/prices", "", made["PRICE_LIST"])
 	w.do(204, "DELETE /clients/price-lists/{id}/prices/{priceId}", "", made["PRICE_LIST"], price)
 }
@@ -351,18 +351,18 @@ func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
 // Both APIs serve their changelog and their pages without a token.
 func TestChangelogIsServed(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	for base, api := range map[string]*httpapi.API{httpapi.BasePath: n.api, httpapi.AdminBasePath: n.admin} {
-		got := askOf(t, api, "", "GET", base+"/changelog", "")
-		require.Equal(t, 200, got.status)
-		require.Equal(t, "text/markdown; charset=utf-8", got.header.Get("Content-Type"))
-		require.True(t, strings.HasPrefix(got.raw, "# Changelog"), got.raw)
-		index := askOf(t, api, "", "GET", base, "").body
+	n := NewNode(dbtest.Open(t), Alone())
+	for base, api := range map[string]*httpapi.API{httpapi.BasePath: n.API, httpapi.AdminBasePath: n.Admin} {
+		got := AskOf(t, api, "", "GET", base+"/changelog", "")
+		require.Equal(t, 200, got.Status)
+		require.Equal(t, "text/markdown; charset=utf-8", got.Header.Get("Content-Type"))
+		require.True(t, strings.HasPrefix(got.Raw, "# Changelog"), got.Raw)
+		index := AskOf(t, api, "", "GET", base, "").Body
 		require.Equal(t, base+"/changelog", index["links"].(map[string]any)["changelog"])
-		page := askOf(t, api, "", "GET", base+"/docs", "")
-		require.Contains(t, page.raw, "<title>"+index["name"].(string)+"</title>")
-		require.Equal(t, index["name"], askOf(t, api, "", "GET", base+"/openapi.json", "").body["info"].(map[string]any)["title"])
-		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/health", "").status)
-		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/docs/swagger-ui.css", "").status)
+		page := AskOf(t, api, "", "GET", base+"/docs", "")
+		require.Contains(t, page.Raw, "<title>"+index["name"].(string)+"</title>")
+		require.Equal(t, index["name"], AskOf(t, api, "", "GET", base+"/openapi.json", "").Body["info"].(map[string]any)["title"])
+		require.Equal(t, 200, AskOf(t, api, "", "GET", base+"/health", "").Status)
+		require.Equal(t, 200, AskOf(t, api, "", "GET", base+"/docs/swagger-ui.css", "").Status)
 	}
 }

@@ -21,7 +21,7 @@ import (
 func audited[T any](
 	ctx context.Context, a admin, operation string, command any, id tenant.ID, run func(context.Context, *db.Tx, access.Caller) (T, error),
 ) (v T, err error) {
-	err = a.all.db.RunTx(ctx, operation, func(ctx context.Context, tx *db.Tx) (err error) {
+	err = a.all.DB.RunTx(ctx, operation, func(ctx context.Context, tx *db.Tx) (err error) {
 		if v, err = run(ctx, tx, access.System(id)); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func auditedWith[F, T any](
 // recorded makes the changes of a subcommand, each in a transaction of its own, and records them there.
 func (a admin) recorded(command any) operations.Recorded {
 	return func(ctx context.Context, operation string, company tenant.ID, change func(ctx context.Context, tx *db.Tx) (any, error), opts ...db.Option) error {
-		return a.all.db.RunTx(ctx, operation, func(ctx context.Context, tx *db.Tx) error {
+		return a.all.DB.RunTx(ctx, operation, func(ctx context.Context, tx *db.Tx) error {
 			v, err := change(ctx, tx)
 			if err != nil {
 				return err
@@ -52,7 +52,7 @@ func (a admin) recorded(command any) operations.Recorded {
 
 // record adds a change to the record of changes, as the admin API does; command is the subcommand with its flags.
 func (a admin) record(tx *db.Tx, operation string, command any, id tenant.ID, changed any) error {
-	change := httpapi.AdminChange{At: tx.Now(), Operator: cliOperator(), Operation: operation, Company: id, RequestID: "cli"}
+	change := httpapi.AdminChange{At: tx.Now(), Operator: CLIOperator(), Operation: operation, Company: id, RequestID: "cli"}
 	if !id.IsZero() {
 		change.Entity = id.String()
 	}
@@ -63,7 +63,7 @@ func (a admin) record(tx *db.Tx, operation string, command any, id tenant.ID, ch
 	if change.Body, err = json.Marshal(flagsOf(reflect.ValueOf(command).Elem())); err != nil {
 		return fmt.Errorf("record change: %w", err)
 	}
-	return a.all.console.Record(tx, change)
+	return a.all.Console.Record(tx, change)
 }
 
 // flagsOf lists the flags of a subcommand that are not empty, by their names. Subcommands have no secret ones.
@@ -90,8 +90,8 @@ func flagName(field string) string {
 	return strings.TrimPrefix(flagOf(strings.ToLower(field[:1])+field[1:]), "--")
 }
 
-// cliOperator names the user of the machine who runs the command, whoever that became by sudo.
-func cliOperator() string {
+// CLIOperator names the user of the machine who runs the command, whoever that became by sudo.
+func CLIOperator() string {
 	name := os.Getenv("SUDO_USER") //nolint:forbidigo // a fact about the caller, not a setting
 	if u, err := user.Current(); name == "" && err == nil {
 		name = u.Username

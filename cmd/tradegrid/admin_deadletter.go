@@ -26,7 +26,7 @@ type deadletterFlags struct {
 
 // with runs a subcommand with the brokers.
 func (c *deadletterFlags) with(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd, run func(admin, *operations.Platform) error) error {
-	broker, err := c.kafkaConfig("admin", log)
+	broker, err := c.KafkaConfig("admin", log)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (c *deadletterFlags) with(ctx context.Context, out io.Writer, log *slog.Log
 				return err
 			}
 		}
-		p := a.all.newPlatform(&broker, log)
+		p := a.all.NewPlatform(&broker, log)
 		defer p.Close()
 		return run(a, p)
 	})

@@ -45,7 +45,7 @@ func (c *deliveriesListCmd) Run(ctx context.Context, out io.Writer, log *slog.Lo
 				return err
 			}
 		}
-		newest, _, err := a.all.newPlatform(nil, log).FindDeliveries(ctx, c.filter())
+		newest, _, err := a.all.NewPlatform(nil, log).FindDeliveries(ctx, c.filter())
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (c *deliveriesShowCmd) Run(ctx context.Context, out io.Writer, log *slog.Lo
 		if err != nil {
 			return err
 		}
-		d, err := a.all.webhooks.Delivery(ctx, by, c.Delivery)
+		d, err := a.all.Webhooks.Delivery(ctx, by, c.Delivery)
 		if err != nil {
 			return err
 		}

@@ -30,8 +30,8 @@ type loadDataCmd struct {
 	Archive   bool   `help:"Archive the companies in the file, instead of creating new ones."`
 }
 
-// loadCompany is one company in the file; the load scripts read it.
-type loadCompany struct {
+// LoadCompany is one company in the file; the load scripts read it.
+type LoadCompany struct {
 	ID           tenant.ID `json:"id"`
 	Name         string    `json:"name"`
 	Token        string    `json:"token"`        // all scopes, no rate limit
@@ -59,14 +59,14 @@ func (c *loadDataCmd) Check() error {
 }
 
 func (c *loadDataCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	cfg := all.databaseConfig()
+	cfg := all.DatabaseConfig()
 	cfg.MaxConns, cfg.Log = 4, log
 	d, err := db.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	maker := loadMaker{cmd: c, domains: newDomains(d, domainConfig{Policy: all.Policy, Log: log, Cell: all.Cell})}
+	maker := loadMaker{cmd: c, domains: NewDomains(d, DomainConfig{Policy: all.Policy, Log: log, Cell: all.Cell})}
 	if c.Archive {
 		return maker.archive(ctx, out)
 	}
@@ -74,7 +74,7 @@ func (c *loadDataCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, 
 	if _, err := os.Stat(c.Out); err == nil {
 		return fmt.Errorf("--out %s exists: close its companies with --archive and move it away, or give another name", c.Out)
 	}
-	made := make([]loadCompany, 0, c.Companies)
+	made := make([]LoadCompany, 0, c.Companies)
 	for i := range c.Companies {
 		one, err := maker.company(ctx, i)
 		if !one.ID.IsZero() {
@@ -92,7 +92,7 @@ func (c *loadDataCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, 
 }
 
 // write replaces the file as a whole, so that no load script reads half of it.
-func (c *loadDataCmd) write(made []loadCompany) error {
+func (c *loadDataCmd) write(made []LoadCompany) error {
 	raw, err := json.MarshalIndent(map[string]any{"companies": made}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -113,7 +113,7 @@ func (c *loadDataCmd) write(made []loadCompany) error {
 // loadMaker fills companies.
 type loadMaker struct {
 	cmd     *loadDataCmd
-	domains *domains
+	domains *Domains
 }
 
 // archive closes the companies of the file. What they stored stays.
@@ -123,13 +123,13 @@ func (m loadMaker) archive(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("--out: %w", err)
 	}
 	var file struct {
-		Companies []loadCompany `json:"companies"`
+		Companies []LoadCompany `json:"companies"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return fmt.Errorf("--out %s: %w", m.cmd.Out, err)
 	}
 	for _, co := range file.Companies {
-		if _, err := change(ctx, m.domains.db, "company.archive", co.ID, m.domains.company.Archive); err != nil {
+		if _, err := Change(ctx, m.domains.DB, "company.archive", co.ID, m.domains.Company.Archive); err != nil {
 			return fmt.Errorf("archive company %s: %w", co.ID, flagFault(err))
 		}
 	}
@@ -137,9 +137,9 @@ func (m loadMaker) archive(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-func (m loadMaker) company(ctx context.Context, i int) (loadCompany, error) {
-	made := loadCompany{Name: fmt.Sprintf("Load %04d", i+1)}
-	co, err := m.domains.createCompany(ctx, company.NewCompany{Name: made.Name, Plan: "enterprise", IsTest: true, Currency: "EUR", CountryPrefix: "+49"})
+func (m loadMaker) company(ctx context.Context, i int) (LoadCompany, error) {
+	made := LoadCompany{Name: fmt.Sprintf("Load %04d", i+1)}
+	co, err := m.domains.CreateCompany(ctx, company.NewCompany{Name: made.Name, Plan: "enterprise", IsTest: true, Currency: "EUR", CountryPrefix: "+49"})
 	if err != nil {
 		return made, err
 	}
@@ -150,7 +150,7 @@ func (m loadMaker) company(ctx context.Context, i int) (loadCompany, error) {
 		tier string
 	}{{&made.Token, "load", company.TierCustom}, {&made.LimitedToken, "load, standard rate", company.TierStandard}} {
 		in := company.NewToken{Name: t.name, Scopes: []string{"*:write"}, RateTier: t.tier}
-		issued, err := changeWith(ctx, m.domains.db, "company.token.issue", co.ID, m.domains.company.IssueToken, in)
+		issued, err := ChangeWith(ctx, m.domains.DB, "company.token.issue", co.ID, m.domains.Company.IssueToken, in)
 		if err != nil {
 			return made, err
 		}
@@ -161,13 +161,13 @@ func (m loadMaker) company(ctx context.Context, i int) (loadCompany, error) {
 
 // fill makes catalog, stock and clients; one transaction each, because a company may have thousands of them.
 func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
-	by := demoCaller(id)
+	by := DemoCaller(id)
 	run := func(name string, fn func(context.Context, *db.Tx) error) error {
-		return m.domains.db.RunTx(ctx, "load."+name, fn)
+		return m.domains.DB.RunTx(ctx, "load."+name, fn)
 	}
 	var category catalog.Category
 	err := run("category", func(ctx context.Context, tx *db.Tx) (err error) {
-		category, err = m.domains.catalog.CreateCategory(ctx, tx, by, catalog.CategoryFields{CategoryCard: catalog.CategoryCard{Name: "Goods", Icon: "folder"}})
+		category, err = m.domains.Catalog.CreateCategory(ctx, tx, by, catalog.CategoryFields{CategoryCard: catalog.CategoryCard{Name: "Goods", Icon: "folder"}})
 		return err
 	})
 	if err != nil {
@@ -180,7 +180,7 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 	}
 	for i := range m.cmd.Clients {
 		if err := run("client", func(ctx context.Context, tx *db.Tx) error {
-			_, err := m.domains.clients.Create(ctx, tx, by, loadClient(i))
+			_, err := m.domains.Clients.Create(ctx, tx, by, loadClient(i))
 			return err
 		}); err != nil {
 			return err
@@ -192,12 +192,12 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 func (m loadMaker) product(ctx context.Context, by access.Caller, i int, category uuid.UUID) error {
 	in := loadProduct(i)
 	in.CategoryID = &category
-	return m.domains.db.RunTx(ctx, "load.product", func(ctx context.Context, tx *db.Tx) error {
-		p, err := m.domains.catalog.CreateProduct(ctx, tx, by, in)
+	return m.domains.DB.RunTx(ctx, "load.product", func(ctx context.Context, tx *db.Tx) error {
+		p, err := m.domains.Catalog.CreateProduct(ctx, tx, by, in)
 		if err != nil || !in.HasStock {
 			return err
 		}
-		return m.domains.setStock(ctx, tx, by.Company, p.ID, loadStock, "load test")
+		return m.domains.SetStock(ctx, tx, by.Company, p.ID, loadStock, "load test")
 	})
 }
 

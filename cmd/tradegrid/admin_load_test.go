@@ -28,24 +28,24 @@ func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
 	require.EqualValues(t, 0o600, stat.Mode().Perm(), "the file holds tokens")
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
-	var file struct{ Companies []loadCompany }
+	var file struct{ Companies []LoadCompany }
 	require.NoError(t, json.Unmarshal(raw, &file))
 	require.Len(t, file.Companies, 2)
 
-	all := newDomains(dbtest.Open(t), domainConfig{Policy: defaultPolicy()})
+	all := NewDomains(dbtest.Open(t), DomainConfig{Policy: DefaultPolicy()})
 	address := netip.MustParseAddr("192.0.2.1")
 	for _, co := range file.Companies {
-		free, err := all.company.Authenticate(t.Context(), co.Token, address, true)
+		free, err := all.Company.Authenticate(t.Context(), co.Token, address, true)
 		require.NoError(t, err)
 		require.Equal(t, co.ID, free.Company)
 		require.True(t, free.Rate.Unlimited)
-		limited, err := all.company.Authenticate(t.Context(), co.LimitedToken, address, true)
+		limited, err := all.Company.Authenticate(t.Context(), co.LimitedToken, address, true)
 		require.NoError(t, err)
 		require.InDelta(t, 20, limited.Rate.RefillPerSecond, 1e-9)
-		products, err := all.catalog.Products(t.Context(), demoCaller(co.ID), catalog.ProductFilter{Params: list.Params{PageSize: 200}, Sort: "name"})
+		products, err := all.Catalog.Products(t.Context(), DemoCaller(co.ID), catalog.ProductFilter{Params: list.Params{PageSize: 200}, Sort: "name"})
 		require.NoError(t, err)
 		require.Len(t, products.Items, 4)
-		people, err := all.clients.List(t.Context(), demoCaller(co.ID), clients.Filter{Params: list.Params{PageSize: 200}})
+		people, err := all.Clients.List(t.Context(), DemoCaller(co.ID), clients.Filter{Params: list.Params{PageSize: 200}})
 		require.NoError(t, err)
 		require.Len(t, people.Items, 3)
 	}
@@ -59,7 +59,7 @@ func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
 	said, err = runAdmin(t, append(args, "--archive")...)
 	require.NoError(t, err)
 	require.Contains(t, said, "Archived 2 companies")
-	co, err := all.company.Get(t.Context(), file.Companies[0].ID)
+	co, err := all.Company.Get(t.Context(), file.Companies[0].ID)
 	require.NoError(t, err)
 	require.Equal(t, company.Archived, co.Status)
 }

@@ -16,12 +16,12 @@ type pathCmd struct{ KafkaFlags }
 
 // Run shows hop by hop what is under way, from the outbox to the receivers.
 func (c *pathCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	broker, err := c.kafkaConfig("admin", log)
+	broker, err := c.KafkaConfig("admin", log)
 	if err != nil {
 		return err
 	}
 	return all.do(ctx, out, log, func(a admin) error {
-		p := a.all.newPlatform(&broker, log)
+		p := a.all.NewPlatform(&broker, log)
 		defer p.Close()
 		s, missing, err := p.Path(ctx)
 		if err = errors.Join(err, missing); err != nil {

@@ -19,10 +19,10 @@ type reconcileCmd struct {
 	Company *tenant.ID `help:"Only this company; all by default." placeholder:"UUID"`
 }
 
-var errUneven = errors.New("there are events without deliveries that nothing explains")
+var ErrUneven = errors.New("there are events without deliveries that nothing explains")
 
-// reconciled is the result as JSON.
-type reconciled struct {
+// Reconciled is the result as JSON.
+type Reconciled struct {
 	reconcile.Balance
 	MissingDeliveries []reconcile.Missing `json:"missingDeliveries"`
 }
@@ -42,9 +42,9 @@ func (c *reconcileCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger,
 				return err
 			}
 		}
-		result := reconciled{MissingDeliveries: []reconcile.Missing{}}
+		result := Reconciled{MissingDeliveries: []reconcile.Missing{}}
 		var rows [][]any
-		balance, err := a.all.newPlatform(nil, log).Reconcile(ctx, reconcile.Interval{From: c.From, To: to, Company: c.Company}, func(m reconcile.Missing) error {
+		balance, err := a.all.NewPlatform(nil, log).Reconcile(ctx, reconcile.Interval{From: c.From, To: to, Company: c.Company}, func(m reconcile.Missing) error {
 			if a.asJSON {
 				result.MissingDeliveries = append(result.MissingDeliveries, m)
 			}
@@ -67,7 +67,7 @@ func (c *reconcileCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger,
 			}
 		}
 		if !balance.Even() {
-			return errUneven
+			return ErrUneven
 		}
 		return nil
 	})

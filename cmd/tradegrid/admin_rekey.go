@@ -21,33 +21,33 @@ func (c *rekeyCmd) Check() error {
 	if c.Batch < 1 {
 		return fmt.Errorf("--batch %d: must be at least 1", c.Batch)
 	}
-	return c.check()
+	return c.CheckKeys()
 }
 
 func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	keys, err := c.keys(log)
+	keys, err := c.ReadKeys(log)
 	if err != nil {
 		return err
 	}
-	cfg := all.databaseConfig()
+	cfg := all.DatabaseConfig()
 	cfg.MaxConns, cfg.Log = 2, log
 	d, err := db.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	a := admin{all: newDomains(d, domainConfig{Policy: all.Policy, Keys: keys, Log: log}), out: out, asJSON: all.JSON}
+	a := admin{all: NewDomains(d, DomainConfig{Policy: all.Policy, Keys: keys, Log: log}), out: out, asJSON: all.JSON}
 	err = d.RunTx(ctx, "webhooks.rekey", func(_ context.Context, tx *db.Tx) error {
 		return a.record(tx, "rekeyWebhookSecrets", c, tenant.ID{}, nil)
 	})
 	if err != nil {
 		return err
 	}
-	done, err := a.all.webhooks.Rekey(ctx, c.Batch, log)
+	done, err := a.all.Webhooks.Rekey(ctx, c.Batch, log)
 	if err != nil {
 		return fmt.Errorf("%w; %d subscriptions are done, repeat the command for the rest", err, done.Encrypted+done.Moved+done.Current)
 	}
-	moved, failed, err := a.all.accounts.Rekey(ctx, c.Batch, log)
+	moved, failed, err := a.all.Accounts.Rekey(ctx, c.Batch, log)
 	if err != nil {
 		return fmt.Errorf("%w; repeat the command for the rest", err)
 	}
@@ -55,10 +55,10 @@ func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all
 	faults := []error{a.write(done, "KEY SUBSCRIPTIONS ENCRYPTED MOVED CURRENT CHANGED FAILED",
 		[]any{done.Key, done.Subscriptions, done.Encrypted, done.Moved, done.Current, done.Changed, done.Failed})}
 	if done.Failed > 0 {
-		faults = append(faults, fmt.Errorf("the secrets of %d subscriptions cannot be opened: put the keys that the log names back into %s and repeat", done.Failed, flagSecretKeys))
+		faults = append(faults, fmt.Errorf("the secrets of %d subscriptions cannot be opened: put the keys that the log names back into %s and repeat", done.Failed, FlagSecretKeys))
 	}
 	if failed > 0 {
-		faults = append(faults, fmt.Errorf("%d second factors or passkeys cannot be opened: put the keys that the log names back into %s and repeat", failed, flagSecretKeys))
+		faults = append(faults, fmt.Errorf("%d second factors or passkeys cannot be opened: put the keys that the log names back into %s and repeat", failed, FlagSecretKeys))
 	}
 	return errors.Join(faults...)
 }

@@ -12,9 +12,9 @@ import (
 // From the API to the command line: a secret under one key, brought under another, and still the same.
 func TestAdminRekey(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	caller, company := n.owner(t)
-	id := caller.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).id(t)
+	n := NewNode(dbtest.Open(t), Alone())
+	caller, company := n.Owner(t)
+	id := caller.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).ID(t)
 	next := secret.NewKey("next")
 
 	out, err := runAdmin(t, "rekey", "--secret-keys-file="+keysFile(t, next))
@@ -22,14 +22,14 @@ func TestAdminRekey(t *testing.T) {
 	require.Regexp(t, `(?m)^KEY +SUBSCRIPTIONS +ENCRYPTED +MOVED +CURRENT +CHANGED +FAILED$`, out)
 
 	text := "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
-	_, err = n.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET secret = $3 WHERE company_id = $1 AND id = $2`, company, id, text)
+	_, err = n.DB.Exec(t.Context(), `UPDATE webhook_subscriptions SET secret = $3 WHERE company_id = $1 AND id = $2`, company, id, text)
 	require.NoError(t, err)
 	var stored string
 	_, err = runAdmin(t, "rekey", "--secret-keys-file="+keysFile(t, next)) // others of this database stay under keys that only they know
 	if err != nil {
 		require.ErrorContains(t, err, "cannot be opened")
 	}
-	require.NoError(t, n.db.QueryRow(t.Context(), `SELECT secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`, company, id).Scan(&stored))
+	require.NoError(t, n.DB.QueryRow(t.Context(), `SELECT secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`, company, id).Scan(&stored))
 	require.Contains(t, stored, "enc1:next:")
 	require.NotContains(t, stored, text)
 

@@ -37,8 +37,8 @@ type replayStartCmd struct {
 	Yes          bool       `help:"Start the replays; without it, nothing is sent."`
 }
 
-// replayed is a line of the answer.
-type replayed struct {
+// Replayed is a line of the answer.
+type Replayed struct {
 	CompanyID      tenant.ID  `json:"companyId"`
 	SubscriptionID uuid.UUID  `json:"subscriptionId"`
 	Selected       int64      `json:"selected"`
@@ -49,7 +49,7 @@ type replayed struct {
 
 // replayer is an operator who acts for a company and may send whatever its subscriptions carry.
 func (a admin) replayer(ctx context.Context, company tenant.ID) (access.Caller, error) {
-	components, err := a.all.componentsOf(ctx, []tenant.ID{company})
+	components, err := a.all.ComponentsOf(ctx, []tenant.ID{company})
 	return access.Caller{Principal: &access.Principal{Company: company, Scopes: access.Scopes{"*:write"}, Components: components[company]}}, err
 }
 
@@ -63,7 +63,7 @@ func (c *replayStartCmd) Run(ctx context.Context, out io.Writer, log *slog.Logge
 		return fmt.Errorf("--from %s: must not be after --to", c.From.Format(time.RFC3339))
 	}
 	return all.do(ctx, out, log, func(a admin) error {
-		found := []replayed{}
+		found := []Replayed{}
 		if err := a.eachCompany(ctx, c.Company, func(company tenant.ID) error {
 			some, err := c.ofCompany(ctx, a, company)
 			found = append(found, some...)
@@ -114,12 +114,12 @@ func (a admin) eachCompany(ctx context.Context, one *tenant.ID, do func(tenant.I
 
 // ofCompany counts what is to be sent to each subscription of a company, and starts the replays. A subscription that needs
 // none is left out.
-func (c *replayStartCmd) ofCompany(ctx context.Context, a admin, company tenant.ID) (found []replayed, err error) {
+func (c *replayStartCmd) ofCompany(ctx context.Context, a admin, company tenant.ID) (found []Replayed, err error) {
 	by, err := a.replayer(ctx, company)
 	if err != nil {
 		return nil, err
 	}
-	subs, err := a.all.webhooks.Subscriptions(ctx, by, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}})
+	subs, err := a.all.Webhooks.Subscriptions(ctx, by, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}})
 	if err != nil {
 		return nil, err
 	}
@@ -133,14 +133,14 @@ func (c *replayStartCmd) ofCompany(ctx context.Context, a admin, company tenant.
 		if c.Subscription != nil && *c.Subscription != sub.ID {
 			continue
 		}
-		summary, err := a.all.webhooks.CountReplay(ctx, by, sub.ID, in)
+		summary, err := a.all.Webhooks.CountReplay(ctx, by, sub.ID, in)
 		if err != nil {
 			return found, err
 		}
 		if summary.Selected == 0 {
 			continue
 		}
-		r := replayed{CompanyID: company, SubscriptionID: sub.ID, Selected: summary.Selected, Seconds: summary.Seconds}
+		r := Replayed{CompanyID: company, SubscriptionID: sub.ID, Selected: summary.Selected, Seconds: summary.Seconds}
 		if c.Yes {
 			if err := c.start(ctx, a, by, in, &r); err != nil {
 				return found, err
@@ -152,9 +152,9 @@ func (c *replayStartCmd) ofCompany(ctx context.Context, a admin, company tenant.
 }
 
 // start starts a replay. A company with too many jobs refuses it, and the next one goes on.
-func (c *replayStartCmd) start(ctx context.Context, a admin, by access.Caller, in webhooks.ReplayInput, r *replayed) error {
+func (c *replayStartCmd) start(ctx context.Context, a admin, by access.Caller, in webhooks.ReplayInput, r *Replayed) error {
 	started, err := audited(ctx, a, "replayWebhookEvents", c, by.Company, func(ctx context.Context, tx *db.Tx, _ access.Caller) (job.Record, error) {
-		return a.all.webhooks.Replay(ctx, tx, by, r.SubscriptionID, in)
+		return a.all.Webhooks.Replay(ctx, tx, by, r.SubscriptionID, in)
 	})
 	if f, ok := apierr.As(err); ok {
 		r.Refused = f.Message
@@ -171,7 +171,7 @@ type replayListCmd struct{}
 
 func (*replayListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		found, err := job.Unfinished(ctx, a.all.db, webhooks.ReplayJob, maxReplays)
+		found, err := job.Unfinished(ctx, a.all.DB, webhooks.ReplayJob, maxReplays)
 		if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (w replaySelection) control(
 		return fmt.Errorf("--company, --job or --all: say which replays")
 	}
 	return all.do(ctx, out, log, func(a admin) error {
-		found, err := job.Unfinished(ctx, a.all.db, webhooks.ReplayJob, maxReplays)
+		found, err := job.Unfinished(ctx, a.all.DB, webhooks.ReplayJob, maxReplays)
 		if err != nil {
 			return err
 		}

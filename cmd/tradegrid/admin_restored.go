@@ -17,14 +17,14 @@ type restoredCmd struct {
 func (c *restoredCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		var before, now outbox.Epoch
-		err := a.all.db.RunTx(ctx, "admin.restored", func(ctx context.Context, tx *db.Tx) (err error) {
+		err := a.all.DB.RunTx(ctx, "admin.restored", func(ctx context.Context, tx *db.Tx) (err error) {
 			if before, err = outbox.CurrentEpoch(ctx, tx); err != nil {
 				return err
 			}
 			if now, err = outbox.BeginEpoch(ctx, tx, before, c.Cause); err != nil {
 				return err
 			}
-			if err := a.all.accounts.EndAll(ctx, tx); err != nil {
+			if err := a.all.Accounts.EndAll(ctx, tx); err != nil {
 				return err
 			}
 			return a.record(tx, "databaseRestored", c, tenant.ID{}, nil)

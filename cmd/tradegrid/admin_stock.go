@@ -18,7 +18,7 @@ func (c *stockCheckCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger
 		if _, err := a.Get(ctx, c.Company); err != nil {
 			return err
 		}
-		found, err := a.all.newPlatform(nil, log).CheckStock(ctx, c.Company)
+		found, err := a.all.NewPlatform(nil, log).CheckStock(ctx, c.Company)
 		return a.differences(found, err)
 	})
 }
@@ -32,7 +32,7 @@ func (c *stockRepairCmd) Run(ctx context.Context, out io.Writer, log *slog.Logge
 		if _, err := a.Get(ctx, c.Company); err != nil {
 			return err
 		}
-		return a.differences(a.all.newPlatform(nil, log).RepairStock(ctx, c.Company, a.recorded(c)))
+		return a.differences(a.all.NewPlatform(nil, log).RepairStock(ctx, c.Company, a.recorded(c)))
 	})
 }
 

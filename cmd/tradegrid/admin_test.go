@@ -79,7 +79,7 @@ func TestAdminFromCompanyToToken(t *testing.T) {
 	require.Nil(t, issued.ExpiresAt)
 	short := adminJSON[company.Issued](t, "token", "issue", of, "--name=short", "--scopes=*:read", "--lifetime=10s")
 	require.Equal(t, 10*time.Second, short.ExpiresAt.Std().Sub(short.CreatedAt.Std()))
-	s := newDomains(dbtest.Open(t), domainConfig{Policy: defaultPolicy()}).company
+	s := NewDomains(dbtest.Open(t), DomainConfig{Policy: DefaultPolicy()}).Company
 	p, err := s.Authenticate(t.Context(), issued.Text, netip.MustParseAddr("192.0.2.1"), true)
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, p.Rate.RefillPerSecond, 1e-9)
@@ -161,13 +161,13 @@ func TestAdminIsAudited(t *testing.T) {
 	require.Error(t, err)
 	adminJSON[company.Company](t, "company", "show", of)
 
-	s := newDomains(dbtest.Open(t), domainConfig{Policy: defaultPolicy()}).console
+	s := NewDomains(dbtest.Open(t), DomainConfig{Policy: DefaultPolicy()}).Console
 	page, err := s.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{CompanyID: &c.ID, Params: list.Params{Page: 1, PageSize: 50}})
 	require.NoError(t, err)
 	type line struct{ operation, entity, body string }
 	var got []line
 	for _, change := range page.Items {
-		require.Equal(t, cliOperator(), change.Operator)
+		require.Equal(t, CLIOperator(), change.Operator)
 		require.Regexp(t, "^cli:.", change.Operator)
 		got = append(got, line{change.Operation, *change.EntityID, *change.Body})
 		require.NotContains(t, *change.Body, issued.Text)
@@ -207,28 +207,28 @@ func TestAdminRestored(t *testing.T) {
 // An operator can account for every event of an interval.
 func TestAdminReconcile(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	owner, id := n.owner(t)
+	n := NewNode(dbtest.Open(t), Alone())
+	owner, id := n.Owner(t)
 	of := "--company=" + id.String()
-	sub := owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).id(t)
+	sub := owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).ID(t)
 	from := "--from=" + time.Now().Add(-time.Hour).Format(time.RFC3339)
 	to := "--to=" + time.Now().Add(time.Hour).Format(time.RFC3339)
-	even := adminJSON[reconciled](t, "reconcile", of, from, to)
+	even := adminJSON[Reconciled](t, "reconcile", of, from, to)
 	require.True(t, even.Even())
 	require.Empty(t, even.MissingDeliveries)
 
-	_, err := n.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET updated_at = $3 WHERE company_id = $1 AND id = $2`, id, sub, time.Now().Add(-time.Hour))
+	_, err := n.DB.Exec(t.Context(), `UPDATE webhook_subscriptions SET updated_at = $3 WHERE company_id = $1 AND id = $2`, id, sub, time.Now().Add(-time.Hour))
 	require.NoError(t, err)
-	_, err = n.db.Exec(t.Context(), `UPDATE companies SET updated_at = $2 WHERE id = $1`, id, time.Now().Add(-time.Hour))
+	_, err = n.DB.Exec(t.Context(), `UPDATE companies SET updated_at = $2 WHERE id = $1`, id, time.Now().Add(-time.Hour))
 	require.NoError(t, err)
-	_, err = n.db.Exec(t.Context(), `UPDATE company_components SET updated_at = $2 WHERE company_id = $1`, id, time.Now().Add(-time.Hour))
+	_, err = n.DB.Exec(t.Context(), `UPDATE company_components SET updated_at = $2 WHERE company_id = $1`, id, time.Now().Add(-time.Hour))
 	require.NoError(t, err)
 	event := uuid.Must(uuid.NewV7())
-	_, err = n.db.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+	_, err = n.DB.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 VALUES ($1, 1, $2, 'order.created', 'order', $2, 1, '{"event":"order.created"}', $3, $4)`, id, event, time.Now(), time.Now().Add(time.Hour))
 	require.NoError(t, err)
 	out, err := runAdmin(t, "reconcile", of, from, to)
-	require.ErrorIs(t, err, errUneven)
+	require.ErrorIs(t, err, ErrUneven)
 	require.Contains(t, out, event.String())
 	require.Contains(t, out, sub)
 	require.Regexp(t, `MISSING\n1 +1 +0 +0 +0 +0 +0 +0 +1\n`, out)
@@ -244,26 +244,26 @@ VALUES ($1, 1, $2, 'order.created', 'order', $2, 1, '{"event":"order.created"}',
 // An operator counts what an incident left behind, sends it again, and stops what goes wrong.
 func TestAdminReplay(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	owner, id := n.owner(t)
+	n := NewNode(dbtest.Open(t), Alone())
+	owner, id := n.Owner(t)
 	of, from := "--company="+id.String(), "--from="+time.Now().Add(-time.Hour).Format(time.RFC3339)
-	sub := owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`).id(t)
-	owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/other","events":["deal.*"]}`)
+	sub := owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`).ID(t)
+	owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/other","events":["deal.*"]}`)
 	for i := range 3 {
 		event := uuid.Must(uuid.NewV7())
-		_, err := n.db.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+		_, err := n.DB.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}', $4, $5)`, id, i+1, event, time.Now(), time.Now().Add(time.Hour))
 		require.NoError(t, err)
-		_, err = n.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
+		_, err = n.DB.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
 VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, webhook.DeliveryID(event, uuid.MustParse(sub), 0), event, time.Now())
 		require.NoError(t, err)
 	}
-	replays := func(args ...string) []replayed {
+	replays := func(args ...string) []Replayed {
 		t.Helper()
-		return adminJSON[[]replayed](t, append([]string{"replay"}, args...)...)
+		return adminJSON[[]Replayed](t, append([]string{"replay"}, args...)...)
 	}
-	want := replayed{CompanyID: id, SubscriptionID: uuid.MustParse(sub), Selected: 3, Seconds: 2}
-	require.Equal(t, []replayed{want}, replays(of, from, "--rate=2"))
+	want := Replayed{CompanyID: id, SubscriptionID: uuid.MustParse(sub), Selected: 3, Seconds: 2}
+	require.Equal(t, []Replayed{want}, replays(of, from, "--rate=2"))
 	require.Empty(t, unfinished(t, id), "nothing was started")
 	require.Empty(t, replays(of, from, "--to="+time.Now().Add(-time.Minute).Format(time.RFC3339)))
 	out, err := runAdmin(t, "replay", of, from)
@@ -274,7 +274,7 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, web
 	require.Len(t, started, 1)
 	job := started[0].JobID.String()
 	require.Equal(t, []string{job}, unfinished(t, id))
-	status := func() any { return owner.ok(t, "GET", "/jobs/"+job, "").body["status"] }
+	status := func() any { return owner.OK(t, "GET", "/jobs/"+job, "").Body["status"] }
 	require.Equal(t, "pending", status())
 	for _, step := range []struct{ command, status string }{{"pause", "paused"}, {"resume", "pending"}, {"cancel", "canceled"}} {
 		out, err := runAdmin(t, "replay", step.command, of, "--job="+job)
@@ -284,7 +284,7 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, web
 	}
 	require.Empty(t, unfinished(t, id))
 	var recorded int
-	require.NoError(t, n.db.QueryRow(t.Context(), `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation IN ('replayWebhookEvents', 'pauseJob', 'resumeJob', 'cancelJob')`, id).Scan(&recorded))
+	require.NoError(t, n.DB.QueryRow(t.Context(), `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation IN ('replayWebhookEvents', 'pauseJob', 'resumeJob', 'cancelJob')`, id).Scan(&recorded))
 	require.Equal(t, 4, recorded, "changes by operators are recorded")
 
 	for _, wrong := range []struct {
@@ -306,21 +306,21 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, web
 // Operators see deliveries across companies, those of the newest events first, and one with all that is known of it.
 func TestAdminDeliveries(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
+	n := NewNode(dbtest.Open(t), Alone())
 	deliver := func(id tenant.ID, sub string, ago time.Duration) string {
 		event := uuid.Must(uuid.NewV7())
 		low, _ := record.IDsBetween(time.Now().Add(-ago), time.Now())
 		copy(event[:6], low[:])
 		d := webhook.DeliveryID(event, uuid.MustParse(sub), 0)
-		_, err := n.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, error, created_at, updated_at)
+		_, err := n.DB.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, error, created_at, updated_at)
 VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $6, $5, $5)`, id, sub, d, event, time.Now().Add(-ago), "bad\x1b[2J\tbyte")
 		require.NoError(t, err)
 		return d.String()
 	}
-	one, first := n.owner(t)
-	two, second := n.owner(t)
+	one, first := n.Owner(t)
+	two, second := n.Owner(t)
 	body := `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`
-	a, b := one.ok(t, "POST", "/webhooks/subscriptions", body).id(t), two.ok(t, "POST", "/webhooks/subscriptions", body).id(t)
+	a, b := one.OK(t, "POST", "/webhooks/subscriptions", body).ID(t), two.OK(t, "POST", "/webhooks/subscriptions", body).ID(t)
 	old, middle, recent := deliver(first, a, 3*time.Hour), deliver(second, b, 2*time.Hour), deliver(first, a, time.Hour)
 	ids := func(args ...string) (ids []string) {
 		for _, d := range adminJSON[[]operations.Delivery](t, append([]string{"deliveries", "--status=failed"}, args...)...) {
@@ -358,8 +358,8 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $6, $5, $5)`, id, sub,
 // Usage is counted from what is there; what is no longer kept is not shown as nothing.
 func TestAdminCompanyUsage(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	_, id := n.owner(t)
+	n := NewNode(dbtest.Open(t), Alone())
+	_, id := n.Owner(t)
 	now, body := time.Now().UTC(), `{"event":"order.created"}`
 	today, before := now.Truncate(24*time.Hour), now.AddDate(0, 0, -9)
 	sub := uuid.New()
@@ -367,13 +367,13 @@ func TestAdminCompanyUsage(t *testing.T) {
 		event := uuid.Must(uuid.NewV7())
 		low, _ := record.IDsBetween(at, at)
 		copy(event[:6], low[:])
-		_, err := n.db.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+		_, err := n.DB.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, $4, $5, $6)`, id, i+1, event, body, at, now.Add(time.Hour))
 		require.NoError(t, err)
-		_, err = n.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
+		_, err = n.DB.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
 VALUES ($1, $2, $3, $4, 'order.created', $5, $6, $7, false, $7, $7)`, id, sub, webhook.DeliveryID(event, sub, 0), event, 2+i%2, 1+6*(i%2), at)
 		require.NoError(t, err)
-		_, err = n.db.Exec(t.Context(), `INSERT INTO api_requests (company_id, id, created_at, method, route, operation, scope, path, status, duration_ms, token_id, token_name, address, represents, body_bytes)
+		_, err = n.DB.Exec(t.Context(), `INSERT INTO api_requests (company_id, id, created_at, method, route, operation, scope, path, status, duration_ms, token_id, token_name, address, represents, body_bytes)
 VALUES ($1, $2, $3, 'GET', '/orders', 'listOrders', 'orders', '/orders', $4, 1, $2, 'shop', '192.0.2.1', 100, 0)`, id, event, at, 200+i%2*204)
 		require.NoError(t, err)
 	}
@@ -410,13 +410,13 @@ func unfinished(t *testing.T, company tenant.ID) (ids []string) {
 // The path is one screen: what is in the outbox, how far the dispatchers are behind, what deliveries wait for, and who rests.
 func TestAdminPath(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	owner, id := n.owner(t)
-	sub := owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).id(t)
-	_, err := n.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET breaker_opens = 3, failing_since = $3, breaker_open_until = $4 WHERE company_id = $1 AND id = $2`,
+	n := NewNode(dbtest.Open(t), Alone())
+	owner, id := n.Owner(t)
+	sub := owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).ID(t)
+	_, err := n.DB.Exec(t.Context(), `UPDATE webhook_subscriptions SET breaker_opens = 3, failing_since = $3, breaker_open_until = $4 WHERE company_id = $1 AND id = $2`,
 		id, sub, time.Now().Add(-100*24*time.Hour), time.Now().Add(time.Hour))
 	require.NoError(t, err)
-	_, err = n.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, waiting_for, created_at, updated_at)
+	_, err = n.DB.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, waiting_for, created_at, updated_at)
 VALUES ($1, $2, $2, $2, 'order.created', 0, 1, $3, false, 'circuit_open', $3, $3)`, id, sub, time.Now())
 	require.NoError(t, err)
 	brokers := "--kafka-brokers=" + strings.Join(dbtest.Broker(t), ",")

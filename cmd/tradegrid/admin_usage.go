@@ -25,7 +25,7 @@ func (c *companyUsageCmd) Run(ctx context.Context, out io.Writer, log *slog.Logg
 		if _, err := a.Get(ctx, c.Company); err != nil {
 			return err
 		}
-		found, err := a.all.newPlatform(nil, log).Usage(ctx, c.Company, c.Days, time.Now())
+		found, err := a.all.NewPlatform(nil, log).Usage(ctx, c.Company, c.Days, time.Now())
 		if err != nil {
 			return err
 		}

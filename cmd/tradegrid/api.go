@@ -107,11 +107,11 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
 	}
-	proxies, err := parseProxies(c.TrustedProxies)
+	proxies, err := ParseProxies(c.TrustedProxies)
 	if err != nil {
 		return err
 	}
-	keys, err := c.keys(log)
+	keys, err := c.ReadKeys(log)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 	defer client.Close()
 	nudges := outbox.NewNudges(client, log)
 	r.db.Listen(nudges.Nudge)
-	shedder := newShedder(r.db, client, c.disk(), c.limits(), log)
+	shedder := NewShedder(r.db, client, c.disk(), c.limits(), log)
 	live.OnChange(func(next *APICmd) { shedder.SetLimits(next.limits()) }) //nolint:contextcheck // reloads do not belong to a request
 	r.tel.Note("changes_refused_for", shedder.Active)
 	store, err := c.store(ctx, r.db, log)
@@ -141,10 +141,10 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 		DB: r.db, Kind: files.QuotaKind, Limit: c.FileQuota, Log: log,
 		Beyond: "Above the quota, uploads are answered 409 FILE_QUOTA_EXCEEDED, until files have been deleted. Files that no record refers to are deleted after 24 hours.",
 	})
-	all := newDomains(r.db, domainConfig{
+	all := NewDomains(r.db, DomainConfig{
 		Policy: c.Policy, AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Files: store, FileQuota: stored, Log: log,
 	})
-	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
+	limiter := ratelimit.New(ratelimit.Config{Node: NodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	answers := quota.New(quota.Config{
 		DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log,
 		Beyond: "Above the quota, requests with a new idempotency key are answered 429 IDEMPOTENCY_QUOTA_EXCEEDED, until older answers have expired after their 7 days.",
@@ -155,15 +155,15 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 	})
 	served := requests.NewLog(requests.LogConfig{DB: r.db, Quota: logged, Log: log})
 	cfg := httpapi.Config{
-		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
+		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Release: Release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 		UploadBytes: c.UploadBytes,
 	}
 	if c.RequestQuota > 0 {
 		cfg.Requests = served
 	}
-	api := all.newAPI(cfg)
-	ln, err := listen(ctx, "--listen", c.Listen)
+	api := all.NewAPI(cfg)
+	ln, err := Listen(ctx, "--listen", c.Listen)
 	if err != nil {
 		return err
 	}
@@ -178,12 +178,12 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 		logged.Run,
 		served.Run,
 		nudges.Run,
-		all.company.Run,
-		func(ctx context.Context) error { return all.files.Run(ctx, nodeName()) },
-		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
+		all.Company.Run,
+		func(ctx context.Context) error { return all.Files.Run(ctx, NodeName()) },
+		func(ctx context.Context) error { return all.Company.ConsumeInvalidations(ctx, r.broker) },
 	}
 	if c.JobWorkers > 0 {
-		parts = append(parts, all.newWorker(c.JobWorkers, log).Run)
+		parts = append(parts, all.NewWorker(c.JobWorkers, log).Run)
 	}
 	return r.run(ctx, log, started, parts...)
 }
@@ -198,8 +198,8 @@ func newLists(d *db.DB) *list.Node {
 
 // Check validates the flags of the API.
 func (c *APICmd) Check() error {
-	_, err := parseProxies(c.TrustedProxies)
-	err = errors.Join(err, c.check())
+	_, err := ParseProxies(c.TrustedProxies)
+	err = errors.Join(err, c.CheckKeys())
 	if c.JobWorkers < 0 || c.JobWorkers > 100 {
 		err = errors.Join(err, fmt.Errorf("--job-workers %d: must be 0 to 100", c.JobWorkers))
 	}
@@ -249,17 +249,17 @@ func (f ShedFlags) Check() error {
 	return errors.Join(errs...)
 }
 
-// newShedder makes the load shedder of an API node. disk measures the disk of the database if this process can access it,
+// NewShedder makes the load shedder of an API node. disk measures the disk of the database if this process can access it,
 // and may be nil.
-func newShedder(d *db.DB, client *kgo.Client, disk func() (float64, error), limits loadshed.Limits, log *slog.Logger) *loadshed.Shedder {
+func NewShedder(d *db.DB, client *kgo.Client, disk func() (float64, error), limits loadshed.Limits, log *slog.Logger) *loadshed.Shedder {
 	return loadshed.New(loadshed.Config{
-		DB: d, Node: nodeName(), Limits: limits, Log: log,
+		DB: d, Node: NodeName(), Limits: limits, Log: log,
 		Probes: []loadshed.Probe{loadshed.OutboxProbe(d), loadshed.DatabaseProbe(d, disk), loadshed.KafkaProbe(kadm.NewClient(client))},
 	})
 }
 
-// parseProxies parses addresses and networks.
-func parseProxies(texts []string) ([]netip.Prefix, error) {
+// ParseProxies parses addresses and networks.
+func ParseProxies(texts []string) ([]netip.Prefix, error) {
 	proxies := make([]netip.Prefix, 0, len(texts))
 	var errs []error
 	for _, text := range texts {
@@ -277,8 +277,8 @@ func parseProxies(texts []string) ([]netip.Prefix, error) {
 	return proxies, errors.Join(errs...)
 }
 
-// nodeName returns a name that is unique among all processes, including earlier ones on this host.
-func nodeName() string {
+// NodeName returns a name that is unique among all processes, including earlier ones on this host.
+func NodeName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"

@@ -13,17 +13,17 @@ import (
 // The document that a node serves without a token is the committed one, and the index leads to it.
 func TestNodesServeTheDescriptionOfEvents(t *testing.T) {
 	t.Parallel()
-	all := newDomains(nil, domainConfig{})
-	n := &node{domains: all, api: all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})}
-	got := n.ask(t, "", "GET", "/asyncapi.json", "")
-	require.Equal(t, 200, got.status, got.raw)
-	files, err := generated()
+	all := NewDomains(nil, DomainConfig{})
+	n := &Node{Domains: all, API: all.NewAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})}
+	got := n.Ask(t, "", "GET", "/asyncapi.json", "")
+	require.Equal(t, 200, got.Status, got.Raw)
+	files, err := Generated()
 	require.NoError(t, err)
-	require.Equal(t, string(files["openapi/asyncapi.json"]), got.raw)
+	require.Equal(t, string(files["openapi/asyncapi.json"]), got.Raw)
 	var doc struct {
 		Components struct{ Messages map[string]any }
 	}
-	require.NoError(t, json.Unmarshal([]byte(got.raw), &doc))
-	require.Len(t, doc.Components.Messages, len(all.events.All()))
-	require.Equal(t, httpapi.BasePath+"/asyncapi.json", n.ask(t, "", "GET", "", "").body["links"].(map[string]any)["events"])
+	require.NoError(t, json.Unmarshal([]byte(got.Raw), &doc))
+	require.Len(t, doc.Components.Messages, len(all.Events.All()))
+	require.Equal(t, httpapi.BasePath+"/asyncapi.json", n.Ask(t, "", "GET", "", "").Body["links"].(map[string]any)["events"])
 }

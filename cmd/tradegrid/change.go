@@ -9,8 +9,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
-// change makes one change of a company in a transaction of its own, for an operator.
-func change[T any](
+// Change makes one change of a company in a transaction of its own, for an operator.
+func Change[T any](
 	ctx context.Context, d *db.DB, name string, id tenant.ID, run func(context.Context, *db.Tx, access.Caller) (T, error),
 ) (v T, err error) {
 	err = d.RunTx(ctx, name, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -20,17 +20,17 @@ func change[T any](
 	return v, err
 }
 
-// changeWith is [change] with an input.
-func changeWith[F, T any](
+// ChangeWith is [Change] with an input.
+func ChangeWith[F, T any](
 	ctx context.Context, d *db.DB, name string, id tenant.ID, run func(context.Context, *db.Tx, access.Caller, F) (T, error), in F,
 ) (T, error) {
-	return change(ctx, d, name, id, func(ctx context.Context, tx *db.Tx, by access.Caller) (T, error) { return run(ctx, tx, by, in) })
+	return Change(ctx, d, name, id, func(ctx context.Context, tx *db.Tx, by access.Caller) (T, error) { return run(ctx, tx, by, in) })
 }
 
-// createCompany makes a company in a transaction of its own.
-func (all *domains) createCompany(ctx context.Context, in company.NewCompany) (c company.Company, err error) {
-	err = all.db.RunTx(ctx, "company.create", func(ctx context.Context, tx *db.Tx) (err error) {
-		c, err = all.company.Create(ctx, tx, in)
+// CreateCompany makes a company in a transaction of its own.
+func (all *Domains) CreateCompany(ctx context.Context, in company.NewCompany) (c company.Company, err error) {
+	err = all.DB.RunTx(ctx, "company.create", func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = all.Company.Create(ctx, tx, in)
 		return err
 	})
 	return c, err

@@ -12,10 +12,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
 )
 
-// cleanupJobs are the rows of all tables that expire.
-func cleanupJobs() []cleanup.Job {
+// CleanupJobs are the rows of all tables that expire.
+func CleanupJobs() []cleanup.Job {
 	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob, presence.CleanupJob, notice.CleanupJob}, outbox.CleanupJobs())
-	for _, d := range declared() {
+	for _, d := range Declared() {
 		jobs = append(jobs, d.Cleanup...)
 	}
 	return jobs

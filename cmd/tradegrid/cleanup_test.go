@@ -53,7 +53,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 		}
 	}
 	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "processes": 1, "deliveries": 3, "storage_usage": 1, "jobs": 1, "job_chunks": 1, "job_inputs": 1, "admin_changes": 1, "api_requests": 1, "notices": 1, "sessions": 1, "account_links": 1, "sign_in_limits": 1}
-	jobs := cleanupJobs()
+	jobs := CleanupJobs()
 	require.Len(t, jobs, len(left), "each job has a row above")
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})

@@ -27,8 +27,8 @@ type ClientFlags struct {
 	Profile string `help:"File with the URL and the token; by default profile.json in the folder tradegrid of the user's settings." type:"path" placeholder:"FILE"`
 }
 
-// profile is the content of the file.
-type profile struct {
+// Profile is the content of the file.
+type Profile struct {
 	URL    string `json:"url"`
 	Token  string `json:"token"`
 	Secret string `json:"secret"` // with which `tradegrid listen` signs
@@ -47,7 +47,7 @@ func (f ClientFlags) path() (string, error) {
 }
 
 // read reads the profile; without one it is empty.
-func (f ClientFlags) read() (p profile, err error) {
+func (f ClientFlags) read() (p Profile, err error) {
 	path, err := f.path()
 	if err != nil {
 		return p, err
@@ -66,7 +66,7 @@ func (f ClientFlags) read() (p profile, err error) {
 }
 
 // write keeps a profile for its owner's eyes only.
-func (f ClientFlags) write(p profile) (path string, err error) {
+func (f ClientFlags) write(p Profile) (path string, err error) {
 	if path, err = f.path(); err != nil {
 		return "", err
 	}
@@ -151,7 +151,7 @@ func (c *apiClient) send(ctx context.Context, method, path string, body []byte, 
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
-	req.Header.Set("User-Agent", "tradegrid/"+release)
+	req.Header.Set("User-Agent", "tradegrid/"+Release)
 	res, err := c.http.Do(req)
 	if err != nil {
 		return fmt.Errorf("call the API: %w", err)
@@ -214,9 +214,9 @@ func (c *LoginCmd) Run(ctx context.Context, out io.Writer) error {
 	}
 	before, err := c.read()
 	if err != nil {
-		before = profile{}
+		before = Profile{}
 	}
-	path, err := c.write(profile{URL: strings.TrimSuffix(api.base, httpapi.BasePath), Token: api.token, Secret: cmp.Or(before.Secret, webhook.NewSecret())})
+	path, err := c.write(Profile{URL: strings.TrimSuffix(api.base, httpapi.BasePath), Token: api.token, Secret: cmp.Or(before.Secret, webhook.NewSecret())})
 	if err != nil {
 		return err
 	}

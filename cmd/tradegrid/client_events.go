@@ -43,8 +43,8 @@ func (f feedFlags) open(api *apiClient, out io.Writer) (*feed, error) {
 	return &feed{feedFlags: f, api: api, out: out, filter: filter, cursor: f.From}, nil
 }
 
-// logged is an event of the log. Raw is the body that receivers get, byte for byte.
-type logged struct {
+// Logged is an event of the log. Raw is the body that receivers get, byte for byte.
+type Logged struct {
 	Event      string
 	EventID    uuid.UUID
 	CompanyID  uuid.UUID
@@ -57,13 +57,13 @@ type logged struct {
 }
 
 // line describes the event.
-func (e *logged) line() string {
+func (e *Logged) line() string {
 	return fmt.Sprintf("%s  %-28s %s  %s", e.OccurredAt, e.Event, e.EventID, term.Show(cmp.Or(fmt.Sprint(e.Data.ID), "-")))
 }
 
 // follow hands over each event in order, until ctx is done, the API refuses, or handle fails. While the API cannot be reached it
 // waits; then it goes on where it was.
-func (f *feed) follow(ctx context.Context, handle func(context.Context, *logged) error) error {
+func (f *feed) follow(ctx context.Context, handle func(context.Context, *Logged) error) error {
 	pause := f.Every
 	for {
 		more, err := f.page(ctx, handle)
@@ -93,7 +93,7 @@ func (f *feed) follow(ctx context.Context, handle func(context.Context, *logged)
 }
 
 // page reads the next page and hands its events over.
-func (f *feed) page(ctx context.Context, handle func(context.Context, *logged) error) (more bool, err error) {
+func (f *feed) page(ctx context.Context, handle func(context.Context, *Logged) error) (more bool, err error) {
 	query := url.Values{"limit": {"200"}}
 	if f.cursor == "" {
 		query.Set("start", "now")
@@ -112,7 +112,7 @@ func (f *feed) page(ctx context.Context, handle func(context.Context, *logged) e
 		return false, err
 	}
 	for _, raw := range page.Items {
-		e := &logged{raw: raw}
+		e := &Logged{raw: raw}
 		if err := json.Unmarshal(raw, e); err != nil {
 			return false, fmt.Errorf("read event: %w", err)
 		}
@@ -149,7 +149,7 @@ func (c *EventsTailCmd) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return f.follow(ctx, func(_ context.Context, e *logged) error {
+	return f.follow(ctx, func(_ context.Context, e *Logged) error {
 		if c.JSON {
 			_, err := fmt.Fprintf(out, "%s\n", e.raw)
 			return err

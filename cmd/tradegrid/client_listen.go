@@ -95,7 +95,7 @@ type forwarder struct {
 }
 
 // forward sends one event. A receiver that cannot be reached is tried again for a moment, because it may just be restarting.
-func (f *forwarder) forward(ctx context.Context, e *logged) error {
+func (f *forwarder) forward(ctx context.Context, e *Logged) error {
 	for try := 1; ; try++ {
 		start := time.Now()
 		status, err := f.post(ctx, e, try)
@@ -122,7 +122,7 @@ func (f *forwarder) forward(ctx context.Context, e *logged) error {
 	}
 }
 
-func (f *forwarder) post(ctx context.Context, e *logged, try int) (status int, err error) {
+func (f *forwarder) post(ctx context.Context, e *Logged, try int) (status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(e.raw))
 	if err != nil {
 		return 0, err

@@ -28,8 +28,8 @@ import (
 // laptop is a developer's machine beside an installation of the platform.
 type laptop struct {
 	t     *testing.T
-	node  *node
-	owner as
+	node  *Node
+	owner Client
 	url   string
 	flags []string // profile
 	file  string
@@ -38,12 +38,12 @@ type laptop struct {
 func newLaptop(t *testing.T) *laptop {
 	t.Helper()
 	d := dbtest.OpenNew(t)
-	n := newNode(d, alone())
-	startRelay(t, d, dbtest.Broker(t))
+	n := NewNode(d, Alone())
+	StartRelay(t, d, dbtest.Broker(t))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	apitest.Background(t, func(ctx context.Context) error { return n.api.Serve(ctx, ln) })
-	owner, _ := n.owner(t)
+	apitest.Background(t, func(ctx context.Context) error { return n.API.Serve(ctx, ln) })
+	owner, _ := n.Owner(t)
 	l := &laptop{t: t, node: n, owner: owner, url: "http://" + ln.Addr().String(), file: filepath.Join(t.TempDir(), "settings", "profile.json")}
 	l.flags = []string{"--profile", l.file}
 	return l
@@ -75,7 +75,7 @@ func (l *laptop) start(args ...string) (out *output, stop func()) {
 
 func (l *laptop) login() {
 	l.t.Helper()
-	out, _ := l.run(0, "login", "--url", l.url, "--token", l.owner.token)
+	out, _ := l.run(0, "login", "--url", l.url, "--token", l.owner.Token)
 	require.Contains(l.t, out, "company "+l.t.Name())
 }
 
@@ -96,11 +96,11 @@ func TestLoginKeepsAProfile(t *testing.T) {
 	info, err := os.Stat(l.file)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	var p profile
+	var p Profile
 	raw, err := os.ReadFile(l.file)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &p))
-	require.Equal(t, profile{l.url, l.owner.token, p.Secret}, p)
+	require.Equal(t, Profile{l.url, l.owner.Token, p.Secret}, p)
 	require.NoError(t, webhook.CheckSecret(p.Secret))
 	l.login()
 	again, err := os.ReadFile(l.file)
@@ -117,7 +117,7 @@ func TestListenForwardsEvents(t *testing.T) {
 	t.Parallel()
 	l := newLaptop(t)
 	l.login()
-	var p profile
+	var p Profile
 	raw, err := os.ReadFile(l.file)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &p))
@@ -136,7 +136,7 @@ func TestListenForwardsEvents(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		var e logged
+		var e Logged
 		if json.Unmarshal(body, &e) == nil {
 			got = append(got, e.Event+" "+e.Data.ID.(string))
 		}
@@ -150,19 +150,19 @@ func TestListenForwardsEvents(t *testing.T) {
 		defer mu.Unlock()
 		return got
 	}
-	before := l.owner.ok(t, "POST", "/catalog/products", `{"name":"Before","price":1}`)
-	require.Eventually(t, func() bool { return strings.Contains(l.owner.ok(t, "GET", "/events", "").raw, before.id(t)) }, time.Minute, 20*time.Millisecond)
+	before := l.owner.OK(t, "POST", "/catalog/products", `{"name":"Before","price":1}`)
+	require.Eventually(t, func() bool { return strings.Contains(l.owner.OK(t, "GET", "/events", "").Raw, before.ID(t)) }, time.Minute, 20*time.Millisecond)
 
 	out, stop := l.start("listen", "--forward-to", receiver.URL+"/hook", "--events", "product.*", "--filter", `{"data.price":[100,200]}`, "--every", "20ms")
 	require.Eventually(t, func() bool {
 		return strings.Contains(out.String(), "forwarding to "+receiver.URL+"/hook; signing secret "+p.Secret)
 	}, time.Minute, 5*time.Millisecond)
 	create := func(name, price string) string {
-		return l.owner.ok(t, "POST", "/catalog/products", `{"name":"`+name+`","price":`+price+`}`).id(t)
+		return l.owner.OK(t, "POST", "/catalog/products", `{"name":"`+name+`","price":`+price+`}`).ID(t)
 	}
 	first := create("One", "100")
 	create("Filtered out", "150")
-	l.owner.ok(t, "POST", "/clients", `{"kind":"individual","displayName":"Not asked for"}`)
+	l.owner.OK(t, "POST", "/clients", `{"kind":"individual","displayName":"Not asked for"}`)
 	second := create("refuse me", "200")
 	want := []string{"product.created " + first, "product.created " + second}
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "→ 418 in ") }, time.Minute, 20*time.Millisecond, "%s", out)
@@ -209,15 +209,15 @@ func TestQuestionsFromALaptop(t *testing.T) {
 	l.login()
 	out, stop := l.start("events", "tail", "--every", "20ms")
 	asJSON, stopJSON := l.start("events", "tail", "--json", "--every", "20ms")
-	sub := l.owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`).id(t)
+	sub := l.owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`).ID(t)
 	// Both may begin after the first products.
 	require.Eventually(t, func() bool {
-		l.owner.ok(t, "POST", "/catalog/products", `{"name":"Saw","price":1}`)
+		l.owner.OK(t, "POST", "/catalog/products", `{"name":"Saw","price":1}`)
 		return strings.Contains(out.String(), "product.created") && strings.Contains(asJSON.String(), "product.created")
 	}, time.Minute, 50*time.Millisecond)
 	stop()
 	stopJSON()
-	var e logged
+	var e Logged
 	line, _, _ := strings.Cut(asJSON.String(), "\n")
 	require.NoError(t, json.Unmarshal([]byte(line), &e))
 
@@ -230,7 +230,7 @@ func TestQuestionsFromALaptop(t *testing.T) {
 	_, errs = l.run(1, "explain", sub)
 	require.Contains(t, errs, "404 EVENT_NOT_FOUND")
 
-	sent := l.owner.ok(t, "POST", "/webhooks/subscriptions/"+sub+"/test", `{}`).body["deliveryId"].(string)
+	sent := l.owner.OK(t, "POST", "/webhooks/subscriptions/"+sub+"/test", `{}`).Body["deliveryId"].(string)
 	text, _ = l.run(0, "deliveries", "list", "--status", "pending", "--subscription", sub)
 	require.Contains(t, text, sent)
 	require.Contains(t, text, "webhook.test")
@@ -265,7 +265,7 @@ func TestFirstCallsOfTheQuickStart(t *testing.T) {
 			require.NotEmpty(t, code)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, run[len(run)-1]), []byte(code+"\n"), 0o600))
 			cmd := exec.CommandContext(t.Context(), run[0], run[1:]...)
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TRADEGRID_URL="+l.url+httpapi.BasePath, "TRADEGRID_TOKEN="+l.owner.token)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TRADEGRID_URL="+l.url+httpapi.BasePath, "TRADEGRID_TOKEN="+l.owner.Token)
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			require.Contains(t, string(out), `"currency"`)

@@ -103,7 +103,7 @@ func (c *TriggerCmd) await(ctx context.Context, api *apiClient, out io.Writer, r
 	defer cancel()
 	f := &feed{feedFlags: feedFlags{Events: []string{c.Event}, Every: 200 * time.Millisecond}, api: api, out: out, cursor: after}
 	found := false
-	err := f.follow(ctx, func(_ context.Context, e *logged) error {
+	err := f.follow(ctx, func(_ context.Context, e *Logged) error {
 		if !found && run.Concerns(e.raw) {
 			found = true
 			fmt.Fprintln(out, e.line())

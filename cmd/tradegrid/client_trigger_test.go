@@ -16,18 +16,18 @@ import (
 func TestEveryEventCanBeTriggered(t *testing.T) {
 	t.Parallel()
 	l := newLaptop(t)
-	test, err := l.node.createCompany(t.Context(), company.NewCompany{Name: "Test", IsTest: true, Plan: "business"})
+	test, err := l.node.CreateCompany(t.Context(), company.NewCompany{Name: "Test", IsTest: true, Plan: "business"})
 	require.NoError(t, err)
-	_, err = changeWith(t.Context(), l.node.db, "test", test.ID, l.node.company.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
+	_, err = ChangeWith(t.Context(), l.node.DB, "test", test.ID, l.node.Company.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
 	require.NoError(t, err)
-	l.owner = l.node.client(l.node.issue(t, test.ID, []string{"*:write"}).Text)
-	out, _ := l.run(0, "login", "--url", l.url, "--token", l.owner.token)
+	l.owner = l.node.Client(l.node.Issue(t, test.ID, []string{"*:write"}).Text)
+	out, _ := l.run(0, "login", "--url", l.url, "--token", l.owner.Token)
 	require.Contains(t, out, "test company Test")
-	apitest.Background(t, func(ctx context.Context) error { return l.node.newWorker(2, slog.New(slog.DiscardHandler)).Run(ctx) })
-	l.owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`)
+	apitest.Background(t, func(ctx context.Context) error { return l.node.NewWorker(2, slog.New(slog.DiscardHandler)).Run(ctx) })
+	l.owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`)
 
 	list, _ := l.run(0, "trigger")
-	for _, e := range l.node.events.All() {
+	for _, e := range l.node.Events.All() {
 		require.Contains(t, list, e.Name+" ")
 		if trigger.Impossible()[e.Name] != "" {
 			_, errs := l.run(1, "trigger", e.Name)
@@ -44,17 +44,17 @@ func TestEveryEventCanBeTriggered(t *testing.T) {
 	for _, again := range []string{"shift.opened", "shift.closed", "sale.completed", "booking.created"} {
 		l.run(0, "trigger", again)
 	}
-	require.Len(t, l.node.events.All(), len(trigger.Events())+len(trigger.Impossible()), "no event has gone")
+	require.Len(t, l.node.Events.All(), len(trigger.Events())+len(trigger.Impossible()), "no event has gone")
 
-	reader := l.node.issue(t, test.ID, []string{"clients:write"}).Text
+	reader := l.node.Issue(t, test.ID, []string{"clients:write"}).Text
 	out, _ = l.run(0, "trigger", "client.created", "--token", reader)
 	require.Contains(t, out, "the token lacks events:read")
 	_, errs := l.run(1, "trigger", "order.created", "--token", reader)
 	require.Contains(t, errs, "catalog:write")
 	_, errs = l.run(1, "trigger", "order.gone")
 	require.Contains(t, errs, "there is no such event")
-	business, _ := l.node.owner(t)
-	_, errs = l.run(1, "trigger", "order.created", "--token", business.token)
+	business, _ := l.node.Owner(t)
+	_, errs = l.run(1, "trigger", "order.created", "--token", business.Token)
 	require.Contains(t, errs, "is not a test company")
-	require.NotContains(t, business.ok(t, "GET", "/orders", "").raw, "Trigger")
+	require.NotContains(t, business.OK(t, "GET", "/orders", "").Raw, "Trigger")
 }

@@ -54,10 +54,10 @@ func (c *ConsoleCmd) operators(log *slog.Logger) (*secret.Operators, error) {
 
 // Check validates the flags and reads the files.
 func (c *ConsoleCmd) Check() error {
-	_, errProxies := parseProxies(c.TrustedProxies)
+	_, errProxies := ParseProxies(c.TrustedProxies)
 	_, errOperators := c.operators(nil)
 	_, errBrokers := c.brokers(nil)
-	return errors.Join(errProxies, errOperators, errBrokers, c.checkURL(), c.checkProvider(c.ConsoleURL), c.checkTraceURL(), c.check())
+	return errors.Join(errProxies, errOperators, errBrokers, c.checkURL(), c.checkProvider(c.ConsoleURL), c.checkTraceURL(), c.CheckKeys())
 }
 
 // brokers are nil without --kafka-brokers.
@@ -68,12 +68,12 @@ func (c *ConsoleCmd) brokers(log *slog.Logger) (*kafka.Config, error) {
 		}
 		return nil, nil //nolint:nilnil // the console works without
 	}
-	cfg, err := KafkaFlags(c.OptionalKafkaFlags).kafkaConfig("console", log)
+	cfg, err := KafkaFlags(c.OptionalKafkaFlags).KafkaConfig("console", log)
 	return &cfg, err
 }
 
 // platform is what operators look after on its pages.
-func (c *ConsoleCmd) platform(all *domains, log *slog.Logger) (*operations.Platform, error) {
+func (c *ConsoleCmd) platform(all *Domains, log *slog.Logger) (*operations.Platform, error) {
 	brokers, err := c.brokers(log)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (c *ConsoleCmd) platform(all *domains, log *slog.Logger) (*operations.Platf
 	if c.TopicsLocal {
 		cfg.Topics, cfg.Replicas = topics.Local(), 1
 	}
-	return all.newPlatformWith(cfg), nil
+	return all.NewPlatformWith(cfg), nil
 }
 
 // checkURL refuses a console without an address: links in mails would lead nowhere, and cookies would not be bound to TLS.
@@ -95,7 +95,7 @@ func (c *ConsoleCmd) checkURL() error {
 		return errors.New("--console-url is given without --console-listen: give the address that the console listens on")
 	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
 		return fmt.Errorf("--console-url %q: must be a scheme and a host, such as https://console.example.com", c.ConsoleURL)
-	case u.Scheme == "http" && !local(u.Hostname()):
+	case u.Scheme == "http" && !Local(u.Hostname()):
 		return fmt.Errorf("--console-url %q: must be https://, because passwords go there; http:// is for this machine only", c.ConsoleURL)
 	}
 	return nil
@@ -113,8 +113,8 @@ func (c *ConsoleCmd) checkTraceURL() error {
 	return nil
 }
 
-// local reports whether a host is this machine.
-func local(host string) bool {
+// Local reports whether a host is this machine.
+func Local(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || (err == nil && addr.IsLoopback())
 }
@@ -124,11 +124,11 @@ func (c *ConsoleCmd) consoleURL() string { return strings.TrimSuffix(c.ConsoleUR
 
 // Run serves until ctx is done.
 func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched[ConsoleCmd]) error {
-	proxies, err := parseProxies(c.TrustedProxies)
+	proxies, err := ParseProxies(c.TrustedProxies)
 	if err != nil {
 		return err
 	}
-	keys, err := c.keys(log)
+	keys, err := c.ReadKeys(log)
 	if err != nil {
 		return err
 	}
@@ -138,18 +138,18 @@ func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *config.Wat
 	}
 	return serveRole(ctx, "console", c.DatabaseFlags, c.OpsFlags, log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
 		live.OnChange(func(next *ConsoleCmd) { r.tel.SetSample(next.TraceSample) })
-		return c.run(ctx, log, r, proxies, domainConfig{Policy: c.Policy, Cell: c.Cell, Keys: keys, Operators: operators, ConsoleURL: c.consoleURL(), Provider: c.provider(c.consoleURL()), Log: log})
+		return c.run(ctx, log, r, proxies, DomainConfig{Policy: c.Policy, Cell: c.Cell, Keys: keys, Operators: operators, ConsoleURL: c.consoleURL(), Provider: c.provider(c.consoleURL()), Log: log})
 	})
 }
 
-func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix, cfg domainConfig) error {
-	all := newDomains(r.db, cfg)
+func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix, cfg DomainConfig) error {
+	all := NewDomains(r.db, cfg)
 	limiter := ratelimit.New(ratelimit.Config{Log: log})
-	api := all.newAdminAPI(httpapi.Config{
-		Limiter: limiter, Release: release, Proxies: proxies, Log: log,
+	api := all.NewAdminAPI(httpapi.Config{
+		Limiter: limiter, Release: Release, Proxies: proxies, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})
-	ln, err := listen(ctx, "--admin-listen", c.AdminListen)
+	ln, err := Listen(ctx, "--admin-listen", c.AdminListen)
 	if err != nil {
 		return err
 	}
@@ -161,17 +161,17 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 			return err
 		}
 		defer operated.Close()
-		shared := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(all.db), Log: log})
-		external, run := all.apiOfConsole(httpapi.Config{Limiter: shared, Release: release, PublicURL: c.url(), Log: log})
-		parts = append(append(parts, run...), all.accounts.Run)
-		app, err := all.newWeb(webConfig{
-			URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, MaxConnsOfAddress: c.MaxConnectionsPerAddress, Rate: shared,
+		shared := ratelimit.New(ratelimit.Config{Node: NodeName(), Leases: ratelimit.NewDBLeases(all.DB), Log: log})
+		external, run := all.apiOfConsole(httpapi.Config{Limiter: shared, Release: Release, PublicURL: c.url(), Log: log})
+		parts = append(append(parts, run...), all.Accounts.Run)
+		app, err := all.NewWeb(WebConfig{
+			URL: c.consoleURL(), API: APIURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, MaxConnsOfAddress: c.MaxConnectionsPerAddress, Rate: shared,
 			TraceURL: c.ConsoleTraceURL, Platform: operated, Log: log,
 		}, external, api)
 		if err != nil {
 			return err
 		}
-		people, err := listen(ctx, "--console-listen", c.ConsoleListen)
+		people, err := Listen(ctx, "--console-listen", c.ConsoleListen)
 		if err != nil {
 			return err
 		}
@@ -186,8 +186,8 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 
 // apiOfConsole is the external API behind the pages, with what has to run beside it. Requests that the explorer sends with a token of
 // a company count towards the rate of the token and are logged, as on an API node.
-func (all *domains) apiOfConsole(cfg httpapi.Config) (api *httpapi.API, run []func(context.Context) error) {
-	served := requests.NewLog(requests.LogConfig{DB: all.db, Log: cfg.Log})
+func (all *Domains) apiOfConsole(cfg httpapi.Config) (api *httpapi.API, run []func(context.Context) error) {
+	served := requests.NewLog(requests.LogConfig{DB: all.DB, Log: cfg.Log})
 	cfg.Requests = served
-	return all.newAPI(cfg), []func(context.Context) error{cfg.Limiter.Run, served.Run, all.company.Run}
+	return all.NewAPI(cfg), []func(context.Context) error{cfg.Limiter.Run, served.Run, all.Company.Run}
 }

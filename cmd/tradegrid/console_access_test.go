@@ -111,7 +111,7 @@ func TestPasskeyOnThePages(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, got.status)
 	require.Contains(t, got.body, "opens no account here")
 
-	all, err := p.accounts.Passkeys(t.Context(), accounts.Owner{Company: own.id, User: viewer.ID})
+	all, err := p.Accounts.Passkeys(t.Context(), accounts.Owner{Company: own.id, User: viewer.ID})
 	require.NoError(t, err)
 	remove := "/account/passkeys/" + all[0].ID.String() + "/remove"
 	require.Equal(t, http.StatusNotFound, p.signedIn(own.people[company.RoleOwner]).ask(http.MethodPost, remove, nil).status)
@@ -124,7 +124,7 @@ func TestPasskeyOnThePages(t *testing.T) {
 // Browsers make passkeys for names only: where there is none, no page offers them.
 func TestWithoutPasskeys(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, func(cfg *domainConfig) { cfg.ConsoleURL = "https://192.0.2.1" })
+	p := newPages(t, func(cfg *DomainConfig) { cfg.ConsoleURL = "https://192.0.2.1" })
 	own := p.shop()
 	v := p.signedIn(own.people[company.RoleViewer])
 	require.NotContains(t, v.ask(http.MethodGet, "/account", nil).body, "Passkeys")
@@ -146,12 +146,12 @@ func TestPeopleShowSecondFactors(t *testing.T) {
 		return regexp.MustCompile(`(?s)people/` + viewer.User.String() + `".*?</tr>`).FindString(body)
 	}
 	require.Contains(t, row(), `<span class="chip warn">none</span>`)
-	setup, err := p.accounts.StartTOTP(viewer, "viewer@example.com")
+	setup, err := p.Accounts.StartTOTP(viewer, "viewer@example.com")
 	require.NoError(t, err)
 	code, err := totp.GenerateCode(setup.Secret, time.Now())
 	require.NoError(t, err)
-	require.NoError(t, p.db.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
-		_, err := p.accounts.ConfirmTOTP(ctx, tx, viewer, *own.people[company.RoleViewer].Email, setup.Sealed, code)
+	require.NoError(t, p.DB.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+		_, err := p.Accounts.ConfirmTOTP(ctx, tx, viewer, *own.people[company.RoleViewer].Email, setup.Sealed, code)
 		return err
 	}))
 	require.Contains(t, row(), `<span class="chip good">on</span>`)
@@ -161,7 +161,7 @@ func TestPeopleShowSecondFactors(t *testing.T) {
 // operations are the changes of a company that were recorded.
 func (p *pages) operations(own premises) (names []string) {
 	p.t.Helper()
-	found, err := p.console.Changes(p.t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &own.id})
+	found, err := p.Console.Changes(p.t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &own.id})
 	require.NoError(p.t, err)
 	for _, c := range found.Items {
 		names = append(names, c.Operation)
@@ -209,7 +209,7 @@ func newProvided(t *testing.T) (*pages, *mockoidc.MockOIDC) {
 	m, err := mockoidc.Run()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = m.Shutdown() })
-	return newPages(t, func(cfg *domainConfig) {
+	return newPages(t, func(cfg *DomainConfig) {
 		cfg.Provider = accounts.NewProvider(accounts.ProviderConfig{
 			Issuer: m.Issuer(), ClientID: m.ClientID, Redirect: "https://console.example.com/sign-in/provider/callback",
 			ClientSecret: func() (string, error) { return m.ClientSecret, nil },
@@ -244,7 +244,7 @@ func TestProviderOnThePages(t *testing.T) {
 	sales := colleague{MockUser: &mockoidc.MockUser{Subject: uuid.NewString(), Email: *own.people["sales"].Email, EmailVerified: true}}
 	require.Contains(t, p.visitor().byProvider(m, sales, "").body, "may sign in here", "a user without a role of the console")
 
-	found, err := p.company.Users(t.Context(), access.System(own.id), false)
+	found, err := p.Company.Users(t.Context(), access.System(own.id), false)
 	require.NoError(t, err)
 	for _, u := range found {
 		if *u.Email == email {
@@ -310,7 +310,7 @@ func TestRolesChangeOnThePages(t *testing.T) {
 	require.Equal(t, 200, viewer.ask(http.MethodGet, root+"/people", nil).status, "the session follows at once")
 	require.Equal(t, 303, owner.ask(http.MethodPost, people(company.RoleViewer), url.Values{"name": {"Kim"}, "role": {company.RoleDeveloper}}).status)
 	require.Equal(t, http.StatusForbidden, viewer.ask(http.MethodGet, root+"/people", nil).status)
-	found, err := p.console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 1}, CompanyID: &own.id})
+	found, err := p.Console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 1}, CompanyID: &own.id})
 	require.NoError(t, err)
 	require.Equal(t, "updateUser", found.Items[0].Operation)
 	require.Contains(t, *found.Items[0].Before, `"role":"admin"`)

@@ -33,7 +33,7 @@ type integration struct {
 // calls is an integration of the company.
 func (p *pages) calls(s premises) integration {
 	p.t.Helper()
-	place, err := p.company.Place(p.t.Context(), s.id)
+	place, err := p.Company.Place(p.t.Context(), s.id)
 	require.NoError(p.t, err)
 	owner := s.people[company.RoleOwner]
 	return integration{p, p.external, httpapi.Insider{
@@ -105,7 +105,7 @@ func (p *pages) resource(s premises, body map[string]any) string {
 	raw, err := json.Marshal(body)
 	require.NoError(p.t, err)
 	by := p.calls(s).by
-	a := p.newAdminAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}).Do(p.t.Context(), by, transport.Direct{
+	a := p.NewAdminAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}).Do(p.t.Context(), by, transport.Direct{
 		Method: "POST", Target: "/companies/" + s.id.String() + "/scheduling/resources", Body: raw, Header: map[string]string{"Content-Type": "application/json"},
 	})
 	require.Nil(p.t, a.Fault, "%s", a.Body)
@@ -169,7 +169,7 @@ func TestFindAnything(t *testing.T) {
 		require.Equal(t, 404, got.status, text)
 		require.NotContains(t, got.body, "“<b>", "what was typed is a text")
 	}
-	_, err := changeWith(t.Context(), p.db, "test", s.id, p.company.SetComponent, company.Switch{Component: "clients", On: false})
+	_, err := ChangeWith(t.Context(), p.DB, "test", s.id, p.Company.SetComponent, company.Switch{Component: "clients", On: false})
 	require.NoError(t, err)
 	require.Equal(t, 404, v.load(root+"/find?q=crm-77").status, "the company has no clients any more")
 }
@@ -223,7 +223,7 @@ func TestDealsAreMovedOnTheBoard(t *testing.T) {
 	require.Equal(t, 422, owner.submit(root+"/deals/"+deal+"/move", "stage", uuid.NewString()).status)
 	require.Equal(t, 404, owner.load(root+"/deals?type="+uuid.NewString()).status)
 
-	found, err := p.console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &s.id})
+	found, err := p.Console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &s.id})
 	require.NoError(t, err)
 	moves := 0
 	for _, change := range found.Items {

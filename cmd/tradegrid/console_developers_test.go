@@ -28,7 +28,7 @@ import (
 type workshop struct {
 	*pages
 
-	node *node
+	node *Node
 	own  premises
 	root string
 }
@@ -36,13 +36,13 @@ type workshop struct {
 func newWorkshop(t *testing.T, isTest bool) *workshop {
 	t.Helper()
 	p := newPages(t)
-	w := &workshop{pages: p, node: &node{domains: p.domains, limiter: alone(), served: requests.NewLog(requests.LogConfig{DB: p.db, Log: slog.New(slog.DiscardHandler)})}}
-	of := httpapi.Config{Limiter: w.node.limiter, Requests: w.node.served, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}}
-	w.node.api, w.node.admin = p.newAPI(of), p.newAdminAPI(of)
+	w := &workshop{pages: p, node: &Node{Domains: p.Domains, Limiter: Alone(), Served: requests.NewLog(requests.LogConfig{DB: p.DB, Log: slog.New(slog.DiscardHandler)})}}
+	of := httpapi.Config{Limiter: w.node.Limiter, Requests: w.node.Served, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(InProcess)}}
+	w.node.API, w.node.Admin = p.NewAPI(of), p.NewAdminAPI(of)
 	var err error
-	p.app, err = p.newWeb(webConfig{Rate: ratelimit.New(ratelimit.Config{}), URL: "https://console.example.com", API: apiURL("https://api.example.com"), Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}, w.node.api, w.node.admin)
+	p.app, err = p.NewWeb(WebConfig{Rate: ratelimit.New(ratelimit.Config{}), URL: "https://console.example.com", API: APIURL("https://api.example.com"), Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}, w.node.API, w.node.Admin)
 	require.NoError(t, err)
-	c, err := p.createCompany(t.Context(), company.NewCompany{Name: "Workshop " + uuid.NewString(), Plan: "business", IsTest: isTest})
+	c, err := p.CreateCompany(t.Context(), company.NewCompany{Name: "Workshop " + uuid.NewString(), Plan: "business", IsTest: isTest})
 	require.NoError(t, err)
 	w.own, w.root = premises{id: c.ID, name: c.Name, people: map[string]company.User{}}, "/c/"+c.ID.String()
 	for _, role := range company.Roles() {
@@ -56,7 +56,7 @@ func (w *workshop) as(role string) *visitor { return w.signedIn(w.own.people[rol
 var tokenText = regexp.MustCompile(`svc_(live|test)_\w+`)
 
 // issue issues a token by the form.
-func (w *workshop) issue(v *visitor, form url.Values) as {
+func (w *workshop) issue(v *visitor, form url.Values) Client {
 	w.t.Helper()
 	got := v.ask(http.MethodPost, w.root+"/tokens/new", form)
 	require.Equal(w.t, 200, got.status, got.body)
@@ -64,7 +64,7 @@ func (w *workshop) issue(v *visitor, form url.Values) as {
 	require.Len(w.t, text, 58)
 	require.Contains(w.t, got.body, "curl -sS &#39;https://api.example.com/api/external/v1/token&#39;")
 	require.Equal(w.t, "no-store", got.header.Get("Cache-Control"))
-	return w.node.client(text)
+	return w.node.Client(text)
 }
 
 // used stores when tokens were last used, and what was logged.
@@ -72,8 +72,8 @@ func (w *workshop) used() {
 	w.t.Helper()
 	ended, end := context.WithCancel(w.t.Context())
 	end()
-	require.NoError(w.t, w.company.Run(ended))
-	w.node.logRequests(w.t)
+	require.NoError(w.t, w.Company.Run(ended))
+	w.node.LogRequests(w.t)
 }
 
 var idInPath = regexp.MustCompile(`/(tokens|requests)/([0-9a-f-]{36})`)
@@ -85,7 +85,7 @@ func TestTokensInTheConsole(t *testing.T) {
 	owner, developer, viewer := w.as(company.RoleOwner), w.as(company.RoleDeveloper), w.as(company.RoleViewer)
 	require.Contains(t, owner.ask(http.MethodGet, w.root+"/tokens", nil).body, "An integration needs one")
 	form := owner.ask(http.MethodGet, w.root+"/tokens/new", nil).body
-	for _, scope := range w.access.Scopes() {
+	for _, scope := range w.Access.Scopes() {
 		resource, _, _ := strings.Cut(scope, ":")
 		require.Contains(t, form, `name="scope.`+resource+`"`)
 	}
@@ -99,39 +99,39 @@ func TestTokensInTheConsole(t *testing.T) {
 	}
 	shop := w.issue(owner, url.Values{"name": {"Shop"}, "expires": {"30"}, "scope.orders": {"write"}, "scope.company": {"read"}, "scope.clients": {"none"}})
 	list := owner.ask(http.MethodGet, w.root+"/tokens", nil).body
-	require.NotContains(t, list, shop.token)
+	require.NotContains(t, list, shop.Token)
 	require.Contains(t, list, "reads Company; changes Orders")
 	require.Contains(t, list, *w.own.people[company.RoleOwner].Email, "who issued it")
 	id := idInPath.FindStringSubmatch(list)[2]
 	page := w.root + "/tokens/" + id
 	require.Contains(t, owner.ask(http.MethodGet, page, nil).body, "It has not been used yet")
 
-	shop.ok(t, "GET", "/orders", "")
-	require.Equal(t, 403, shop.do(t, "POST", "/clients", `{"kind":"individual","displayName":"Kim"}`).status)
+	shop.OK(t, "GET", "/orders", "")
+	require.Equal(t, 403, shop.Do(t, "POST", "/clients", `{"kind":"individual","displayName":"Kim"}`).Status)
 	w.used()
 	require.Contains(t, owner.ask(http.MethodGet, page, nil).body, "It was last used at")
 
 	require.Equal(t, 303, owner.ask(http.MethodPost, page+"/change", url.Values{"name": {"Web shop"}, "expires": {"keep"}, "scope.clients": {"write"}}).status)
-	shop.ok(t, "POST", "/clients", `{"kind":"individual","displayName":"Kim"}`)
-	require.Equal(t, 403, shop.do(t, "GET", "/orders", "").status, "a change of scopes holds at once")
+	shop.OK(t, "POST", "/clients", `{"kind":"individual","displayName":"Kim"}`)
+	require.Equal(t, 403, shop.Do(t, "GET", "/orders", "").Status, "a change of scopes holds at once")
 
 	got = owner.ask(http.MethodPost, page+"/rotate", url.Values{"overlap": {"1"}})
 	require.Equal(t, 200, got.status)
-	next := w.node.client(tokenText.FindString(got.body))
-	require.NotEqual(t, shop.token, next.token)
-	shop.ok(t, "GET", "/token", "")
-	next.ok(t, "GET", "/token", "")
+	next := w.node.Client(tokenText.FindString(got.body))
+	require.NotEqual(t, shop.Token, next.Token)
+	shop.OK(t, "GET", "/token", "")
+	next.OK(t, "GET", "/token", "")
 	require.Contains(t, owner.ask(http.MethodGet, page, nil).body, "Older secret works until")
 	require.Equal(t, 400, owner.ask(http.MethodPost, page+"/rotate", url.Values{"overlap": {"9999"}}).status)
 
 	require.Contains(t, owner.ask(http.MethodGet, page, nil).body, "Requests with Web shop are answered 401 within two seconds")
 	require.Equal(t, 303, owner.ask(http.MethodPost, page+"/revoke", nil).status)
-	require.Equal(t, 401, next.do(t, "GET", "/token", "").status)
-	require.Equal(t, 401, shop.do(t, "GET", "/token", "").status)
+	require.Equal(t, 401, next.Do(t, "GET", "/token", "").Status)
+	require.Equal(t, 401, shop.Do(t, "GET", "/token", "").Status)
 	body := owner.ask(http.MethodGet, page, nil).body
 	require.Contains(t, body, "The API nodes are being told")
 	require.Contains(t, body, `hx-trigger="every 1s"`)
-	_, err := w.db.Exec(t.Context(), `DELETE FROM outbox WHERE company_id = $1`, w.own.id)
+	_, err := w.DB.Exec(t.Context(), `DELETE FROM outbox WHERE company_id = $1`, w.own.id)
 	require.NoError(t, err)
 	body = owner.ask(http.MethodGet, page, nil).body
 	require.Contains(t, body, "The API nodes have been told")
@@ -142,8 +142,8 @@ func TestTokensInTheConsole(t *testing.T) {
 	for _, operation := range []string{"issueToken", "updateToken", "rotateToken", "revokeToken"} {
 		require.Contains(t, audit, operation)
 	}
-	require.NotContains(t, audit, shop.token)
-	require.NotContains(t, audit, next.token)
+	require.NotContains(t, audit, shop.Token)
+	require.NotContains(t, audit, next.Token)
 
 	require.Contains(t, developer.ask(http.MethodGet, page, nil).body, "Web shop")
 	require.Equal(t, w.root+"/tokens", developer.ask(http.MethodGet, w.root+"/tokens/new", nil).location)
@@ -158,14 +158,14 @@ func TestRequestsInTheConsole(t *testing.T) {
 	owner, developer := w.as(company.RoleOwner), w.as(company.RoleDeveloper)
 	require.Contains(t, developer.ask(http.MethodGet, w.root+"/requests", nil).body, "No requests yet")
 	shop := w.issue(owner, url.Values{"name": {"Shop"}, "expires": {"never"}, "scope.clients": {"write"}})
-	made := shop.ok(t, "POST", "/clients", `{"kind":"individual","displayName":"Kim"}`)
-	client, _ := made.body["id"].(string)
+	made := shop.OK(t, "POST", "/clients", `{"kind":"individual","displayName":"Kim"}`)
+	client, _ := made.Body["id"].(string)
 	for range 2 {
-		require.Equal(t, 400, shop.do(t, "POST", "/clients", `{"kind":"robot","displayName":"<script>"}`).status)
+		require.Equal(t, 400, shop.Do(t, "POST", "/clients", `{"kind":"robot","displayName":"<script>"}`).Status)
 	}
-	require.Equal(t, 403, shop.do(t, "GET", "/orders", "").status)
-	require.Equal(t, 412, shop.do(t, "PATCH", "/clients/"+client, `{"note":"x"}`, "If-Match", `"99"`).status)
-	shop.ok(t, "GET", "/clients/"+client, "")
+	require.Equal(t, 403, shop.Do(t, "GET", "/orders", "").Status)
+	require.Equal(t, 412, shop.Do(t, "PATCH", "/clients/"+client, `{"note":"x"}`, "If-Match", `"99"`).Status)
+	shop.OK(t, "GET", "/clients/"+client, "")
 	w.used()
 
 	list := developer.ask(http.MethodGet, w.root+"/requests", nil).body
@@ -261,28 +261,28 @@ func TestExplorer(t *testing.T) {
 	require.Equal(t, 200, logged.status, "requests of the explorer are in the log")
 	require.Contains(t, logged.body, "API explorer of")
 
-	tokens, err := w.company.Tokens(t.Context(), access.System(w.own.id), false)
+	tokens, err := w.Company.Tokens(t.Context(), access.System(w.own.id), false)
 	require.NoError(t, err)
 	require.Len(t, tokens, 1)
 	require.WithinDuration(t, time.Now().Add(time.Hour), tokens[0].ExpiresAt.Std(), time.Minute)
 	require.Equal(t, 303, owner.ask(http.MethodPost, at+"/token/make", url.Values{"scope.orders": {"read"}}).status)
-	tokens, err = w.company.Tokens(t.Context(), access.System(w.own.id), false)
+	tokens, err = w.Company.Tokens(t.Context(), access.System(w.own.id), false)
 	require.NoError(t, err)
 	require.Len(t, tokens, 1, "it takes the place of the one before")
 	require.Equal(t, 303, owner.ask(http.MethodPost, at+"/token/forget", nil).status)
-	tokens, err = w.company.Tokens(t.Context(), access.System(w.own.id), false)
+	tokens, err = w.Company.Tokens(t.Context(), access.System(w.own.id), false)
 	require.NoError(t, err)
 	require.Empty(t, tokens, "forgotten is revoked")
 	require.Contains(t, owner.ask(http.MethodGet, at, nil).body, "There is no token")
 
-	own, other := w.node.issue(t, w.own.id, []string{"clients:read"}), w.node.issue(t, w.shop().id, []string{"clients:read"})
+	own, other := w.node.Issue(t, w.own.id, []string{"clients:read"}), w.node.Issue(t, w.shop().id, []string{"clients:read"})
 	require.Contains(t, developer.ask(http.MethodPost, at+"/token/use", url.Values{"token": {other.Text}}).body, "a token of another company")
 	require.Contains(t, developer.ask(http.MethodPost, at+"/token/use", url.Values{"token": {"guess"}}).body, "missing, unknown, revoked")
 	require.Contains(t, developer.ask(http.MethodPost, at+"/token/use", url.Values{"token": {"a\r\nb"}}).body, "This is not a token")
 	require.Equal(t, 303, developer.ask(http.MethodPost, at+"/token/use", url.Values{"token": {own.Text}}).status)
 	require.Contains(t, developer.ask(http.MethodPost, at+"/send", url.Values{"operation": {"listClients"}}).body, "200 OK")
-	elsewhere := newDomains(w.db, domainConfig{Policy: defaultPolicy(), Keys: testKeys()}) // as another process
-	_, err = changeWith(t.Context(), w.db, "test", w.own.id, elsewhere.company.RevokeToken, own.ID)
+	elsewhere := NewDomains(w.DB, DomainConfig{Policy: DefaultPolicy(), Keys: Keys()}) // as another process
+	_, err = ChangeWith(t.Context(), w.DB, "test", w.own.id, elsewhere.Company.RevokeToken, own.ID)
 	require.NoError(t, err)
 	require.Contains(t, developer.ask(http.MethodPost, at+"/send", url.Values{"operation": {"listClients"}}).body, "401 Unauthorized")
 }
@@ -293,13 +293,13 @@ func TestEventCatalogInTheConsole(t *testing.T) {
 	w := newWorkshop(t, true)
 	owner, viewer := w.as(company.RoleOwner), w.as(company.RoleViewer)
 	at := w.root + "/event-catalog"
-	_, err := changeWith(t.Context(), w.db, "test", w.own.id, func(ctx context.Context, tx *db.Tx, by access.Caller, in webhooks.SubscriptionInput) (webhooks.SubscriptionWithSecret, error) {
+	_, err := ChangeWith(t.Context(), w.DB, "test", w.own.id, func(ctx context.Context, tx *db.Tx, by access.Caller, in webhooks.SubscriptionInput) (webhooks.SubscriptionWithSecret, error) {
 		by.Scopes = access.Scopes{"*:write"}
-		return w.webhooks.CreateSubscription(ctx, tx, by, in)
+		return w.Webhooks.CreateSubscription(ctx, tx, by, in)
 	}, webhooks.SubscriptionInput{SubscriptionFields: webhooks.SubscriptionFields{URL: "http://127.0.0.1:1/hook", Events: []string{"client.*"}, IsActive: true}})
 	require.NoError(t, err)
 	list := viewer.ask(http.MethodGet, at, nil).body
-	for _, e := range w.events.All() {
+	for _, e := range w.Events.All() {
 		require.Contains(t, list, "/event-catalog/"+e.Name)
 		got := viewer.ask(http.MethodGet, at+"/"+e.Name, nil)
 		require.Equal(t, 200, got.status, e.Name)
@@ -314,7 +314,7 @@ func TestEventCatalogInTheConsole(t *testing.T) {
 	got := owner.ask(http.MethodPost, at+"/order.shipped/trigger", nil)
 	require.Equal(t, at+"/order.shipped?done=triggered", got.location, got.body)
 	var shipped int
-	require.NoError(t, w.db.QueryRow(t.Context(), `SELECT count(*) FROM outbox WHERE company_id = $1 AND event = 'order.shipped'`, w.own.id).Scan(&shipped))
+	require.NoError(t, w.DB.QueryRow(t.Context(), `SELECT count(*) FROM outbox WHERE company_id = $1 AND event = 'order.shipped'`, w.own.id).Scan(&shipped))
 	require.Equal(t, 1, shipped)
 	got = owner.ask(http.MethodPost, at+"/token.expiring/trigger", nil)
 	require.Equal(t, 422, got.status)
@@ -330,7 +330,7 @@ func TestEventCatalogInTheConsole(t *testing.T) {
 }
 
 func (w *workshop) setComponentOff(alias string) (company.Company, error) {
-	return changeWith(w.t.Context(), w.db, "test", w.own.id, w.company.SetComponent, company.Switch{Component: alias})
+	return ChangeWith(w.t.Context(), w.DB, "test", w.own.id, w.Company.SetComponent, company.Switch{Component: alias})
 }
 
 // Each step of the quick start looks at the company itself, and the last one ends it.
@@ -351,13 +351,13 @@ func TestQuickStart(t *testing.T) {
 	}
 	shop := w.issue(owner, url.Values{"name": {"Shop"}, "expires": {"30"}, "scope.webhooks": {"write"}})
 	progress(1)
-	shop.ok(t, "GET", "/company", "")
+	shop.OK(t, "GET", "/company", "")
 	w.used()
 	progress(2)
-	sub := shop.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:1/hook","events":["*"]}`)
+	sub := shop.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:1/hook","events":["*"]}`)
 	progress(3)
 	require.Contains(t, developer.ask(http.MethodGet, at, nil).body, "/test", "a test can be sent from here")
-	_, err := w.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET last_success_at = $3 WHERE company_id = $1 AND id = $2`, w.own.id, sub.body["id"], time.Now())
+	_, err := w.DB.Exec(t.Context(), `UPDATE webhook_subscriptions SET last_success_at = $3 WHERE company_id = $1 AND id = $2`, w.own.id, sub.Body["id"], time.Now())
 	require.NoError(t, err)
 	body := developer.ask(http.MethodGet, at, nil).body
 	require.Contains(t, body, "Your first webhook has arrived")

@@ -114,7 +114,7 @@ func (p *pages) delivery(s premises, event string, state int, code *int) string 
 	p.t.Helper()
 	sub, id := uuid.MustParse(s.records["/webhooks"]), uuid.MustParse(event)
 	made := webhook.DeliveryID(id, sub, 0)
-	_, err := p.db.Exec(p.t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, http_code, response_body, error, duration_ms, completed_at)
+	_, err := p.DB.Exec(p.t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, http_code, response_body, error, duration_ms, completed_at)
 VALUES ($1, $2, $3, $4, 'order.created', $5::INT2, 7, $6, false, $7, $7, $8, 'no such table', 'the receiver answered 500', 12, $7)`,
 		s.id, sub, made, id, state, time.Now().Add(22*time.Hour), time.Now(), code)
 	require.NoError(p.t, err)
@@ -191,7 +191,7 @@ func TestConsoleFindsEvents(t *testing.T) {
 	require.Contains(t, v.get(root+"?entity=no-id"), `id="e-entity"`)
 	require.Contains(t, v.get(root+"?request=nobody"), `id="e-request"`)
 	require.NotContains(t, v.get(root+"/"+event), "https://traces.example.com", "the event has no trace")
-	_, err := p.db.Exec(t.Context(), `UPDATE events SET traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' WHERE company_id = $1 AND id = $2`, s.id, event)
+	_, err := p.DB.Exec(t.Context(), `UPDATE events SET traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' WHERE company_id = $1 AND id = $2`, s.id, event)
 	require.NoError(t, err)
 	body := v.get(root + "/" + event)
 	require.Contains(t, body, `href="https://traces.example.com/trace/0af7651916cd43dd8448eb211c80319c"`)
@@ -377,10 +377,10 @@ func TestConsoleRenewalIsNoUse(t *testing.T) {
 	page := "/c/" + s.id.String() + "/webhooks"
 	ago := time.Now().UTC().Add(-10 * time.Minute).Truncate(time.Second)
 	seen := func() (at time.Time) {
-		require.NoError(t, p.db.QueryRow(t.Context(), `SELECT seen_at FROM sessions WHERE company_id = $1`, s.id).Scan(&at))
+		require.NoError(t, p.DB.QueryRow(t.Context(), `SELECT seen_at FROM sessions WHERE company_id = $1`, s.id).Scan(&at))
 		return at
 	}
-	_, err := p.db.Exec(t.Context(), `UPDATE sessions SET seen_at = $2 WHERE company_id = $1`, s.id, ago)
+	_, err := p.DB.Exec(t.Context(), `UPDATE sessions SET seen_at = $2 WHERE company_id = $1`, s.id, ago)
 	require.NoError(t, err)
 	for name, value := range map[string]string{"X-Renews": "1", "Accept": "text/event-stream"} {
 		got := v.ask(http.MethodGet, page, nil, func(r *http.Request) { r.Header.Set(name, value) })
@@ -396,7 +396,7 @@ func TestConsoleStreamsEndWithTheProcess(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	s := p.shop()
-	ln, err := listen(t.Context(), "", "127.0.0.1:0")
+	ln, err := Listen(t.Context(), "", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -23,7 +23,7 @@ func TestInvitationIsSentAgainOnlyUntilItIsAccepted(t *testing.T) {
 		email := "kim-" + uuid.NewString() + "@example.com"
 		require.Equal(t, 303, owner.ask(http.MethodPost, root+"/people/invite", url.Values{"email": {email}, "role": {role}}).status)
 		var id string
-		require.NoError(t, p.db.QueryRow(t.Context(), `SELECT id::TEXT FROM users WHERE company_id = $1 AND email = $2`, own.id, email).Scan(&id))
+		require.NoError(t, p.DB.QueryRow(t.Context(), `SELECT id::TEXT FROM users WHERE company_id = $1 AND email = $2`, own.id, email).Scan(&id))
 		return root + "/people/" + id
 	}
 	viewer, second := invite(company.RoleViewer), invite(company.RoleOwner)
@@ -45,11 +45,11 @@ func TestInvitationToAnAddressThatSignsInElsewhere(t *testing.T) {
 	p := newPages(t)
 	home, other := p.shop(), p.shop()
 	var email string
-	require.NoError(t, p.db.QueryRow(t.Context(), `SELECT email FROM accounts WHERE company_id = $1 AND user_id = $2`, home.id, home.people[company.RoleViewer].ID).Scan(&email))
+	require.NoError(t, p.DB.QueryRow(t.Context(), `SELECT email FROM accounts WHERE company_id = $1 AND user_id = $2`, home.id, home.people[company.RoleViewer].ID).Scan(&email))
 	got := p.signedIn(other.people[company.RoleOwner]).ask(http.MethodPost, "/c/"+other.id.String()+"/people/invite", url.Values{"email": {email}, "role": {"viewer"}})
 	require.Equal(t, 303, got.status, got.body)
 	var mail string
-	require.NoError(t, p.db.QueryRow(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND recipient = $2`, other.id, email).Scan(&mail))
+	require.NoError(t, p.DB.QueryRow(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND recipient = $2`, other.id, email).Scan(&mail))
 	link := regexp.MustCompile(`https://console\.example\.com(/link/\S+)`).FindStringSubmatch(mail)
 	require.NotNil(t, link, mail)
 	got = p.visitor().ask(http.MethodPost, link[1], url.Values{"password": {consolePassword}})

@@ -18,7 +18,7 @@ import (
 )
 
 // serve serves the console on a port until the test ends.
-func (p *pages) serve(cfg webConfig) (address string) {
+func (p *pages) serve(cfg WebConfig) (address string) {
 	p.t.Helper()
 	app := p.newApp(cfg)
 	ln, err := (&net.ListenConfig{}).Listen(p.t.Context(), "tcp", "127.0.0.1:0")
@@ -38,11 +38,11 @@ func TestConsoleLimitsConnections(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	for name, tc := range map[string]struct {
-		cfg    webConfig
+		cfg    WebConfig
 		status int
 	}{
-		"of an address": {webConfig{MaxConns: 100, MaxConnsOfAddress: 10}, http.StatusTooManyRequests},
-		"in all":        {webConfig{MaxConns: 10, MaxConnsOfAddress: 100}, http.StatusServiceUnavailable},
+		"of an address": {WebConfig{MaxConns: 100, MaxConnsOfAddress: 10}, http.StatusTooManyRequests},
+		"in all":        {WebConfig{MaxConns: 10, MaxConnsOfAddress: 100}, http.StatusServiceUnavailable},
 	} {
 		address := p.serve(tc.cfg)
 		dial := func() net.Conn {
@@ -80,7 +80,7 @@ func TestConsoleLimitsPeople(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	rate := ratelimit.New(ratelimit.Config{})
-	p.app = p.newApp(webConfig{URL: "https://console.example.com", Rate: rate})
+	p.app = p.newApp(WebConfig{URL: "https://console.example.com", Rate: rate})
 	s := p.emptyShop()
 	busy, same, other := p.signedIn(s.people["owner"]), p.signedIn(s.people["owner"]), p.signedIn(s.people["viewer"])
 	answers := make(chan int, 21)

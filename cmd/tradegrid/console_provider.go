@@ -36,7 +36,7 @@ func (f ProviderFlags) checkProvider(console string) error {
 	switch {
 	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
 		faults = append(faults, fmt.Errorf("--oidc-issuer %q: must be an address such as https://login.example.com, exactly as the provider names itself", f.OIDCIssuer))
-	case u.Scheme == "http" && !local(u.Hostname()):
+	case u.Scheme == "http" && !Local(u.Hostname()):
 		faults = append(faults, fmt.Errorf("--oidc-issuer %q: must be https://; http:// is for this machine only", f.OIDCIssuer))
 	}
 	if f.OIDCClientID == "" {

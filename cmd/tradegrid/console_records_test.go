@@ -35,7 +35,7 @@ var pagesOf = map[string]string{ //nolint:gochecknoglobals // a constant table
 // call calls an operation as a token with all scopes would, and returns the answer.
 func (p *pages) call(s premises, api *httpapi.API, method, path, body string) map[string]any {
 	p.t.Helper()
-	place, err := p.company.Place(p.t.Context(), s.id)
+	place, err := p.Company.Place(p.t.Context(), s.id)
 	require.NoError(p.t, err)
 	by := httpapi.Insider{Principal: place.Principal(s.people[company.RoleOwner].ID, "test", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.9")}
 	d := transport.Direct{Method: method, Target: path}
@@ -53,14 +53,14 @@ func (p *pages) call(s premises, api *httpapi.API, method, path, body string) ma
 func (p *pages) business(s premises) {
 	p.t.Helper()
 	ids := map[string]string{}
-	_, err := changeWith(p.t.Context(), p.db, "test", s.id, p.company.CreateBranch, company.BranchFields{Name: "Annex"}) // for the second warehouse
+	_, err := ChangeWith(p.t.Context(), p.DB, "test", s.id, p.Company.CreateBranch, company.BranchFields{Name: "Annex"}) // for the second warehouse
 	require.NoError(p.t, err)
-	for _, one := range samples() {
+	for _, one := range Samples() {
 		api, path := p.external, cmp.Or(one.CreatePath, one.Path)
 		if one.Admin {
 			api, path = p.admin, "/companies/"+s.id.String()+path
 		}
-		id, _ := p.call(s, api, http.MethodPost, path, fillIn(one.Create, ids))["id"].(string)
+		id, _ := p.call(s, api, http.MethodPost, path, FillIn(one.Create, ids))["id"].(string)
 		if ids[one.Entity] = id; pagesOf[one.Entity] != "" {
 			s.records[pagesOf[one.Entity]] = id
 		}
@@ -78,7 +78,7 @@ func (p *pages) shopWithBusiness() (s premises, root string) {
 // work runs the jobs of the platform until the test ends.
 func (p *pages) work() {
 	p.t.Helper()
-	apitest.Background(p.t, func(ctx context.Context) error { return p.newWorker(1, slog.New(slog.DiscardHandler)).Run(ctx) })
+	apitest.Background(p.t, func(ctx context.Context) error { return p.NewWorker(1, slog.New(slog.DiscardHandler)).Run(ctx) })
 }
 
 // lists are the addresses of all lists of records.
@@ -168,13 +168,13 @@ func TestListsThatTakeTooLong(t *testing.T) {
 	t.Parallel()
 	p := newPagesOn(t, dbtest.OpenNew(t))
 	own, root := p.shopWithBusiness()
-	p.domains.lists = list.NewNode(list.NodeConfig{Limit: 100 * time.Millisecond})
-	p.app = p.newApp(webConfig{URL: "https://console.example.com"})
+	p.Domains.Lists = list.NewNode(list.NodeConfig{Limit: 100 * time.Millisecond})
+	p.app = p.newApp(WebConfig{URL: "https://console.example.com"})
 	viewer := p.signedIn(own.people[company.RoleViewer])
 	var columns string
-	require.NoError(t, p.db.QueryRow(t.Context(), `SELECT string_agg('o.' || column_name, ', ' ORDER BY ordinal_position) FROM information_schema.columns WHERE table_name = 'orders'`).Scan(&columns))
+	require.NoError(t, p.DB.QueryRow(t.Context(), `SELECT string_agg('o.' || column_name, ', ' ORDER BY ordinal_position) FROM information_schema.columns WHERE table_name = 'orders'`).Scan(&columns))
 	for _, sql := range []string{"ALTER TABLE orders RENAME TO all_orders", "CREATE VIEW orders AS SELECT " + columns + " FROM all_orders o, (SELECT pg_sleep(1)) AS s"} {
-		_, err := p.db.Exec(t.Context(), sql)
+		_, err := p.DB.Exec(t.Context(), sql)
 		require.NoError(t, err)
 	}
 	page := viewer.ask(http.MethodGet, root+"/orders?status=new", nil)

@@ -30,7 +30,7 @@ func (p *pages) do(api *httpapi.API, id tenant.ID, method, target string, body a
 	p.t.Helper()
 	raw, err := json.Marshal(body)
 	require.NoError(p.t, err)
-	place, err := p.company.Place(p.t.Context(), id)
+	place, err := p.Company.Place(p.t.Context(), id)
 	require.NoError(p.t, err)
 	by := httpapi.Insider{Principal: place.Principal(uuid.New(), "test", access.Scopes{"*:write"})}
 	if api == p.admin {
@@ -235,7 +235,7 @@ func TestCompanySettingsInTheConsole(t *testing.T) {
 	require.Contains(t, got.body, `id="e-timeZone"`)
 	got = owner.ask(http.MethodPost, at, url.Values{"name": {"Nordic"}, "timeZone": {"Europe/Oslo"}, "plan": {"enterprise"}, "maxInFlight": {"9999"}, "homeRegion": {"moon"}})
 	require.Equal(t, http.StatusSeeOther, got.status, got.body)
-	c, err := p.company.Get(t.Context(), own.id)
+	c, err := p.Company.Get(t.Context(), own.id)
 	require.NoError(t, err)
 	require.Equal(t, []any{"Nordic", "Europe/Oslo", "business", ""}, []any{c.Name, c.TimeZone, c.Plan, c.HomeRegion})
 	require.Nil(t, c.MaxInFlight)
@@ -304,7 +304,7 @@ func TestOperatorsMakeCompanies(t *testing.T) {
 	found := bob.ask(http.MethodGet, "/companies?kind=test&q="+url.QueryEscape("Nordic "+email), nil).body
 	require.Equal(t, 1, strings.Count(found, `href="`+at+`"`), "an input that is refused makes no company")
 	var mail string
-	require.NoError(t, p.db.QueryRow(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND recipient = $2`, id, email).Scan(&mail))
+	require.NoError(t, p.DB.QueryRow(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND recipient = $2`, id, email).Scan(&mail))
 	require.Contains(t, mail, "/link/")
 
 	page := bob.ask(http.MethodGet, at, nil).body
@@ -313,23 +313,23 @@ func TestOperatorsMakeCompanies(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, bob.ask(http.MethodPost, at+"/components", url.Values{"component": {"core"}, "enabled": {"false"}}).status)
 	require.Equal(t, 303, bob.ask(http.MethodPost, at, url.Values{"plan": {"enterprise"}, "maxInFlight": {"7"}}).status)
 	require.Equal(t, 303, bob.ask(http.MethodPost, at+"/archive", nil).status)
-	c, err := p.company.Get(t.Context(), id)
+	c, err := p.Company.Get(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, []any{"archived", "enterprise", int32(7)}, []any{c.Status, c.Plan, *c.MaxInFlight})
 	require.NotContains(t, c.Components, "marketing")
 	require.Equal(t, 303, bob.ask(http.MethodPost, at+"/restore", nil).status)
 	require.Contains(t, bob.ask(http.MethodGet, at+"/usage?days=1", nil).body, time.Now().UTC().Format(time.DateOnly))
 	var n int
-	require.NoError(t, p.db.QueryRow(t.Context(), `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operator = 'bob'`, id).Scan(&n))
+	require.NoError(t, p.DB.QueryRow(t.Context(), `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operator = 'bob'`, id).Scan(&n))
 	require.Equal(t, 5, n, "each change has its record")
 }
 
 // The pages of the platform show what the command line does, and work without brokers as far as they can.
 func TestPlatformPages(t *testing.T) {
 	t.Parallel()
-	g := newGraveyard(t, 2004)
+	g := NewGraveyard(t, 2004)
 	p := newPages(t)
-	broker := kafka.Config{Brokers: strings.Split(strings.TrimPrefix(g.brokers, "--kafka-brokers="), ","), ClientID: "test"}
+	broker := kafka.Config{Brokers: strings.Split(strings.TrimPrefix(g.Brokers, "--kafka-brokers="), ","), ClientID: "test"}
 	without := p.operator(p.write)
 	for _, path := range []string{"/platform/path", "/platform/dead-letters", "/platform/topics"} {
 		got := without.ask(http.MethodGet, path, nil)
@@ -343,18 +343,18 @@ func TestPlatformPages(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(mails, "account.1.eml"), []byte("To: kim@example.com\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\nDate: Tue, 24 Nov 2026 10:00:00 +0000\r\n"+
 		"Content-Transfer-Encoding: quoted-printable\r\n\r\nOpen https://console.example.com/link/a=3Db.\r\n<script>x</script>\r\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(mails), "secret.eml"), []byte("Subject: no\r\n\r\n"), 0o600))
-	platform := p.newPlatformWith(operations.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1})
+	platform := p.NewPlatformWith(operations.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1})
 	defer platform.Close()
-	p.app = p.newApp(webConfig{URL: "https://console.example.com", Platform: platform, MailDir: mails})
+	p.app = p.newApp(WebConfig{URL: "https://console.example.com", Platform: platform, MailDir: mails})
 	bob := p.operator(p.write)
 	require.Contains(t, bob.ask(http.MethodGet, "/platform/path", nil).body, "Consumer groups")
 	letters := bob.ask(http.MethodGet, "/platform/dead-letters?source=events", nil).body
 	require.Contains(t, letters, "unexpected end")
-	require.Contains(t, letters, "/c/"+g.company.String()+"/events/"+g.ids[operations.DeadEvents].String())
+	require.Contains(t, letters, "/c/"+g.Company.String()+"/events/"+g.IDs[operations.DeadEvents].String())
 	got := bob.ask(http.MethodPost, "/platform/dead-letters/redeliver", url.Values{"source": {"events"}})
 	require.Equal(t, http.StatusOK, got.status, got.body)
-	require.Equal(t, 1, g.count(t, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2`, g.ids[operations.DeadEvents]))
-	require.Equal(t, 1, g.count(t, `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation = 'redeliverDeadLetters' AND operator = 'bob'`))
+	require.Equal(t, 1, g.Count(t, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2`, g.IDs[operations.DeadEvents]))
+	require.Equal(t, 1, g.Count(t, `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation = 'redeliverDeadLetters' AND operator = 'bob'`))
 	require.Equal(t, http.StatusBadRequest, bob.ask(http.MethodPost, "/platform/dead-letters/purge", url.Values{"source": {"webhooks"}}).status)
 	require.Contains(t, bob.ask(http.MethodGet, "/platform/topics", nil).body, "differences", "the topics of this broker are those of tests")
 
@@ -384,13 +384,13 @@ func TestChecksAndJobsOfThePlatform(t *testing.T) {
 	p.do(p.external, own.id, http.MethodPost, "/warehouse/stocks/adjust", map[string]any{"productId": product["id"], "warehouseId": first["id"], "targetQty": 5, "reason": "count"})
 	check := "/platform/checks?check=stock&stock-of=" + own.id.String()
 	require.Contains(t, bob.ask(http.MethodGet, check, nil).body, "The stock is the sum of its parts")
-	_, err := p.db.Exec(t.Context(), `UPDATE stocks SET qty = 7 WHERE company_id = $1 AND product_id = $2`, own.id, product["id"])
+	_, err := p.DB.Exec(t.Context(), `UPDATE stocks SET qty = 7 WHERE company_id = $1 AND product_id = $2`, own.id, product["id"])
 	require.NoError(t, err)
 	require.Contains(t, bob.ask(http.MethodGet, check, nil).body, "1 quantities differ")
 	require.Equal(t, 303, bob.ask(http.MethodPost, "/platform/checks/stock", url.Values{"stock-of": {own.id.String()}}).status)
 	require.Contains(t, bob.ask(http.MethodGet, check, nil).body, "The stock is the sum of its parts")
 
-	_, err = p.db.Exec(t.Context(), `INSERT INTO jobs (company_id, id, type, status, resources, caller, input, state, steps, done, total, result_bytes, tries, run_at, served_at, lease_owner, lease_epoch,
+	_, err = p.DB.Exec(t.Context(), `INSERT INTO jobs (company_id, id, type, status, resources, caller, input, state, steps, done, total, result_bytes, tries, run_at, served_at, lease_owner, lease_epoch,
  lease_until, created_at, updated_at, ended_at, expires_at, error)
 VALUES ($1, $2, 'export/2', 'failed', '{}', '{}', '{}', '{}', 0, 3, 9, 0, 0, $3, $3, '', 0, $3, $3, $3, $3, $4, '{"code":"EXPORT_FAILED","message":"<b>no</b>","meta":{}}')`, own.id, uuid.New(), time.Now(), time.Now().Add(time.Hour))
 	require.NoError(t, err)
@@ -401,7 +401,7 @@ VALUES ($1, $2, 'export/2', 'failed', '{}', '{}', '{}', '{}', 0, 3, 9, 0, 0, $3,
 		require.Contains(t, page, own.name, path)
 	}
 	require.NotContains(t, bob.ask(http.MethodGet, "/platform/jobs", nil).body, "EXPORT_FAILED", "it has ended")
-	_, err = p.db.Exec(t.Context(), `INSERT INTO processes (id, node, role, release, contracts, started_at, expires_at) VALUES ($1, 'pod-1', 'relay', 'v9.8.7', '{}', $2, $3)`,
+	_, err = p.DB.Exec(t.Context(), `INSERT INTO processes (id, node, role, release, contracts, started_at, expires_at) VALUES ($1, 'pod-1', 'relay', 'v9.8.7', '{}', $2, $3)`,
 		uuid.New(), time.Now(), time.Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.Contains(t, bob.ask(http.MethodGet, "/platform/nodes", nil).body, "v9.8.7")

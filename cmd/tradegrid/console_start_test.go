@@ -26,7 +26,7 @@ func startConsole(t *testing.T, args ...string) (see func(path string) string) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	require.NoError(t, os.WriteFile(tokens, []byte(secret.OperatorLine("ann", secret.RoleRead, token)), 0o600))
 	args = append([]string{
-		"--admin-listen=127.0.0.1:0", "--console-listen=127.0.0.1:0", "--console-url=http://localhost:8084", "--admin-tokens-file=" + tokens, "--secret-keys-file=" + keysFile(t, testKey()),
+		"--admin-listen=127.0.0.1:0", "--console-listen=127.0.0.1:0", "--console-url=http://localhost:8084", "--admin-tokens-file=" + tokens, "--secret-keys-file=" + keysFile(t, Key()),
 	}, args...)
 	out := startRole(t, "console", yamlFile(t, "database-url: "+dbtest.NewDatabase(t)), args...)
 	base := consolePages.FindStringSubmatch(out.String())[1]
@@ -84,7 +84,7 @@ func TestConsoleMakesCompaniesInItsCell(t *testing.T) {
 	token := secret.NewOperatorToken()
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	require.NoError(t, os.WriteFile(tokens, []byte(secret.OperatorLine("ann", secret.RoleWrite, token)), 0o600))
-	out := startRole(t, "console", yamlFile(t, "database-url: "+dbtest.NewDatabase(t), "cell: z9"), "--admin-listen=127.0.0.1:0", "--admin-tokens-file="+tokens, "--secret-keys-file="+keysFile(t, testKey()))
+	out := startRole(t, "console", yamlFile(t, "database-url: "+dbtest.NewDatabase(t), "cell: z9"), "--admin-listen=127.0.0.1:0", "--admin-tokens-file="+tokens, "--secret-keys-file="+keysFile(t, Key()))
 	base := regexp.MustCompile(`msg="console listening" url=(\S+)`).FindStringSubmatch(out.String())[1]
 	status, made := over(t, token, "POST", base+"/companies", `{"name":"Northern Bikes"}`)
 	require.Equal(t, http.StatusCreated, status, "%v", made)

@@ -32,7 +32,7 @@ func shownTexts() map[string]string {
 			add(op, f)
 		}
 	}
-	for _, api := range bothAPIs() {
+	for _, api := range BothAPIs() {
 		for _, o := range api.Ops() {
 			op, _ := api.Operation(o.ID)
 			for _, p := range op.Params {

@@ -35,8 +35,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
-// webConfig is what the console is told by flags.
-type webConfig struct {
+// WebConfig is what the console is told by flags.
+type WebConfig struct {
 	URL               string // where people reach the console
 	API               string // where clients reach the external API, with its path
 	Proxies           []netip.Prefix
@@ -51,43 +51,43 @@ type webConfig struct {
 	Log               *slog.Logger
 }
 
-// newWeb makes the console. An area is one line here.
+// NewWeb makes the console. An area is one line here.
 // external and admin are the APIs of this process, which pages call.
-func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, error) {
+func (all *Domains) NewWeb(cfg WebConfig, external, admin web.API) (*web.App, error) {
 	if cfg.Platform == nil {
-		cfg.Platform = all.newPlatform(nil, cfg.Log)
+		cfg.Platform = all.NewPlatform(nil, cfg.Log)
 	}
-	log := requests.New(requests.Config{DB: all.db})
+	log := requests.New(requests.Config{DB: all.DB})
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	app, err := web.New(web.Config{
-		DB: all.db, Sessions: all.accounts, Companies: all.company, Changes: all.console, Operators: all.operators, URL: cfg.URL, Proxies: cfg.Proxies,
+		DB: all.DB, Sessions: all.Accounts, Companies: all.Company, Changes: all.Console, Operators: all.Operators, URL: cfg.URL, Proxies: cfg.Proxies,
 		External: external, Admin: admin, APIURL: cfg.API,
-		Source: cfg.Source, Gallery: cfg.Gallery, Release: release, MaxConns: cfg.MaxConns, MaxConnsOfAddress: cfg.MaxConnsOfAddress, Rate: cfg.Rate, Log: cfg.Log,
+		Source: cfg.Source, Gallery: cfg.Gallery, Release: Release, MaxConns: cfg.MaxConns, MaxConnsOfAddress: cfg.MaxConnsOfAddress, Rate: cfg.Rate, Log: cfg.Log,
 	},
-		&signin.Room{Accounts: all.accounts, Users: all.company, Operators: all.operators, Log: cfg.Log},
-		&account.Room{Accounts: all.accounts},
-		&companies.Room{Companies: all.company, Accounts: all.accounts, Usage: cfg.Platform},
-		&platform.Room{Platform: cfg.Platform, Companies: all.company, MailDir: cfg.MailDir},
-		&home.Room{Shifts: all.sales, Stock: all.warehouse, Webhooks: all.webhooks, Tokens: all.company},
+		&signin.Room{Accounts: all.Accounts, Users: all.Company, Operators: all.Operators, Log: cfg.Log},
+		&account.Room{Accounts: all.Accounts},
+		&companies.Room{Companies: all.Company, Accounts: all.Accounts, Usage: cfg.Platform},
+		&platform.Room{Platform: cfg.Platform, Companies: all.Company, MailDir: cfg.MailDir},
+		&home.Room{Shifts: all.Sales, Stock: all.Warehouse, Webhooks: all.Webhooks, Tokens: all.Company},
 		&find.Room{},
-		&dealpages.Room{Deals: all.deals},
-		&bookingpages.Room{Bookings: all.scheduling, Offerings: all.offerings},
-		&shifts.Room{Sales: all.sales},
-		&stock.Room{Warehouse: all.warehouse},
-		&webhookpages.Room{Webhooks: all.webhooks},
-		recordpages.New(all.accounts, all.webhooks, all.jobs),
-		&eventpages.Room{Events: all.webhooks, Requests: log, Tokens: all.company, TraceURL: cfg.TraceURL},
-		&requestpages.Room{Requests: log, Events: all.webhooks, Tokens: all.company},
-		&tokens.Room{Company: all.company, Scopes: all.access.Scopes(), API: cfg.API},
-		&explorer.Room{Tokens: all.company, Scopes: all.access.Scopes(), Keys: all.keys},
-		&eventcatalog.Room{Webhooks: all.webhooks, Events: all.events},
-		&quickstart.Room{Tokens: all.company, Requests: log, Webhooks: all.webhooks, Docs: tradegrid.Docs(), API: cfg.API},
+		&dealpages.Room{Deals: all.Deals},
+		&bookingpages.Room{Bookings: all.Scheduling, Offerings: all.Offerings},
+		&shifts.Room{Sales: all.Sales},
+		&stock.Room{Warehouse: all.Warehouse},
+		&webhookpages.Room{Webhooks: all.Webhooks},
+		recordpages.New(all.Accounts, all.Webhooks, all.jobs),
+		&eventpages.Room{Events: all.Webhooks, Requests: log, Tokens: all.Company, TraceURL: cfg.TraceURL},
+		&requestpages.Room{Requests: log, Events: all.Webhooks, Tokens: all.Company},
+		&tokens.Room{Company: all.Company, Scopes: all.Access.Scopes(), API: cfg.API},
+		&explorer.Room{Tokens: all.Company, Scopes: all.Access.Scopes(), Keys: all.Keys},
+		&eventcatalog.Room{Webhooks: all.Webhooks, Events: all.Events},
+		&quickstart.Room{Tokens: all.Company, Requests: log, Webhooks: all.Webhooks, Docs: tradegrid.Docs(), API: cfg.API},
 		&settings.Room{},
 		&directories.Room{},
-		&people.Room{Users: all.company, Accounts: all.accounts},
-		&audit.Room{Changes: all.console},
+		&people.Room{Users: all.Company, Accounts: all.Accounts},
+		&audit.Room{Changes: all.Console},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
@@ -95,8 +95,8 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 	return app, nil
 }
 
-// apiURL is where clients reach the external API; a placeholder where that is not configured.
-func apiURL(public string) string {
+// APIURL is where clients reach the external API; a placeholder where that is not configured.
+func APIURL(public string) string {
 	if public == "" {
 		public = "$TRADEGRID_URL"
 	}

@@ -40,7 +40,7 @@ import (
 
 // pages is the console of a test, with operators of its own.
 type pages struct {
-	*domains
+	*Domains
 
 	t               *testing.T
 	app             *web.App
@@ -50,35 +50,35 @@ type pages struct {
 
 const consolePassword = "four small words here"
 
-func newPages(t *testing.T, edit ...func(*domainConfig)) *pages {
+func newPages(t *testing.T, edit ...func(*DomainConfig)) *pages {
 	t.Helper()
 	return newPagesOn(t, dbtest.Open(t), edit...)
 }
 
-func newPagesOn(t *testing.T, d *db.DB, edit ...func(*domainConfig)) *pages {
+func newPagesOn(t *testing.T, d *db.DB, edit ...func(*DomainConfig)) *pages {
 	t.Helper()
 	p := &pages{t: t, read: secret.NewOperatorToken(), write: secret.NewOperatorToken()}
 	operators, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleRead, p.read) + "\n" + secret.OperatorLine("bob", secret.RoleWrite, p.write))
 	require.NoError(t, err)
-	cfg := domainConfig{Policy: defaultPolicy(), AllowInsecure: true, Keys: testKeys(), Operators: operators, ConsoleURL: "https://console.example.com"}
+	cfg := DomainConfig{Policy: DefaultPolicy(), AllowInsecure: true, Keys: Keys(), Operators: operators, ConsoleURL: "https://console.example.com"}
 	for _, e := range edit {
 		e(&cfg)
 	}
-	p.domains = newDomains(d, cfg)
-	p.app = p.newApp(webConfig{URL: "https://console.example.com", Gallery: true, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, TraceURL: "https://traces.example.com/trace/{traceId}"})
+	p.Domains = NewDomains(d, cfg)
+	p.app = p.newApp(WebConfig{URL: "https://console.example.com", Gallery: true, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, TraceURL: "https://traces.example.com/trace/{traceId}"})
 	return p
 }
 
 // newApp makes the console with both APIs.
-func (p *pages) newApp(cfg webConfig) *web.App {
+func (p *pages) newApp(cfg WebConfig) *web.App {
 	p.t.Helper()
 	if cfg.Rate == nil {
 		var asked atomic.Int64 // a second goes by with each look at the clock: a test asks for more pages than a person may
 		cfg.Rate = ratelimit.New(ratelimit.Config{Now: func() time.Time { return time.Now().Add(time.Duration(asked.Add(1)) * time.Second) }})
 	}
 	of := httpapi.Config{Limiter: cfg.Rate}
-	p.external, p.admin = p.newAPI(of), p.newAdminAPI(of)
-	app, err := p.newWeb(cfg, p.external, p.admin)
+	p.external, p.admin = p.NewAPI(of), p.NewAdminAPI(of)
+	app, err := p.NewWeb(cfg, p.external, p.admin)
 	require.NoError(p.t, err)
 	return app
 }
@@ -103,32 +103,32 @@ func (p *pages) shop() premises {
 func (p *pages) emptyShop() premises {
 	p.t.Helper()
 	s := premises{name: "Shop " + uuid.NewString(), people: map[string]company.User{}}
-	c, err := p.createCompany(p.t.Context(), company.NewCompany{Name: s.name, Plan: "business"})
+	c, err := p.CreateCompany(p.t.Context(), company.NewCompany{Name: s.name, Plan: "business"})
 	require.NoError(p.t, err)
 	s.id = c.ID
 	for _, role := range append(company.Roles(), "sales") {
 		s.people[role] = p.person(s.id, role)
 	}
 	sub := p.subscription(s.id, "http://127.0.0.1:1/"+s.id.String())
-	test, err := change(p.t.Context(), p.db, "test", s.id, func(ctx context.Context, tx *db.Tx, by access.Caller) (webhooks.TestStarted, error) {
+	test, err := Change(p.t.Context(), p.DB, "test", s.id, func(ctx context.Context, tx *db.Tx, by access.Caller) (webhooks.TestStarted, error) {
 		by.Scopes = access.Scopes{"*:write"}
-		return p.webhooks.SendTest(ctx, tx, by, sub.ID, nil)
+		return p.Webhooks.SendTest(ctx, tx, by, sub.ID, nil)
 	})
 	require.NoError(p.t, err)
-	token, err := changeWith(p.t.Context(), p.db, "test", s.id, p.company.IssueToken, company.NewToken{Name: s.name, Scopes: []string{"orders:read"}})
+	token, err := ChangeWith(p.t.Context(), p.DB, "test", s.id, p.Company.IssueToken, company.NewToken{Name: s.name, Scopes: []string{"orders:read"}})
 	require.NoError(p.t, err)
 	event, entity, request := uuid.Must(uuid.NewV7()), uuid.New(), uuid.Must(uuid.NewV7())
 	body := fmt.Sprintf(`{"event":"order.created","companyId":%q,"occurredAt":%q,"actorId":"system","data":{"id":%q,"number":7,"customerName":%q},"eventId":%q}`,
 		s.id, time.Now().UTC().Format(time.RFC3339), entity, s.name, event)
-	_, err = p.db.Exec(p.t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+	_, err = p.DB.Exec(p.t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 VALUES ($1, 1, $2, 'order.created', 'order', $3, 1, $4, $5, $6)`, s.id, event, entity, []byte(body), time.Now().UTC(), time.Now().Add(time.Hour))
 	require.NoError(p.t, err)
-	replay, err := changeWith(p.t.Context(), p.db, "test", s.id, func(ctx context.Context, tx *db.Tx, by access.Caller, in webhooks.ReplayInput) (job.Record, error) {
+	replay, err := ChangeWith(p.t.Context(), p.DB, "test", s.id, func(ctx context.Context, tx *db.Tx, by access.Caller, in webhooks.ReplayInput) (job.Record, error) {
 		by.Scopes = access.Scopes{"*:write"}
-		return p.webhooks.Replay(ctx, tx, by, sub.ID, in)
+		return p.Webhooks.Replay(ctx, tx, by, sub.ID, in)
 	}, webhooks.ReplayInput{Status: "failed", Rate: 1})
 	require.NoError(p.t, err)
-	_, err = p.db.Exec(p.t.Context(), `INSERT INTO api_requests (company_id, id, created_at, method, route, operation, scope, path, status, duration_ms, token_id, token_name, address, represents, body_bytes)
+	_, err = p.DB.Exec(p.t.Context(), `INSERT INTO api_requests (company_id, id, created_at, method, route, operation, scope, path, status, duration_ms, token_id, token_name, address, represents, body_bytes)
 VALUES ($1, $2, $3, 'GET', '/orders/{id}', 'getOrder', 'orders', $4, 404, 3, $5, $6, '192.0.2.1', 1, 0)`, s.id, request, time.Now().UTC(), "/orders/"+entity.String(), token.ID, s.name)
 	require.NoError(p.t, err)
 	s.records = map[string]string{
@@ -141,9 +141,9 @@ VALUES ($1, $2, $3, 'GET', '/orders/{id}', 'getOrder', 'orders', $4, 404, 3, $5,
 
 func (p *pages) subscription(id tenant.ID, address string) webhooks.SubscriptionWithSecret {
 	p.t.Helper()
-	sub, err := changeWith(p.t.Context(), p.db, "test", id, func(ctx context.Context, tx *db.Tx, by access.Caller, in webhooks.SubscriptionInput) (webhooks.SubscriptionWithSecret, error) {
+	sub, err := ChangeWith(p.t.Context(), p.DB, "test", id, func(ctx context.Context, tx *db.Tx, by access.Caller, in webhooks.SubscriptionInput) (webhooks.SubscriptionWithSecret, error) {
 		by.Scopes = access.Scopes{"*:write"}
-		return p.webhooks.CreateSubscription(ctx, tx, by, in)
+		return p.Webhooks.CreateSubscription(ctx, tx, by, in)
 	}, webhooks.SubscriptionInput{SubscriptionFields: webhooks.SubscriptionFields{URL: address, Events: []string{"*"}, IsActive: true}})
 	require.NoError(p.t, err)
 	return sub
@@ -158,14 +158,14 @@ func (p *pages) toDelete(s premises) map[string]string {
 
 func (p *pages) person(id tenant.ID, role string) company.User {
 	p.t.Helper()
-	u, err := changeWith(p.t.Context(), p.db, "test", id, p.company.InviteUser, company.Invitation{Email: uuid.NewString() + "@example.com", Role: role})
+	u, err := ChangeWith(p.t.Context(), p.DB, "test", id, p.Company.InviteUser, company.Invitation{Email: uuid.NewString() + "@example.com", Role: role})
 	require.NoError(p.t, err)
-	u, err = changeWith(p.t.Context(), p.db, "test", id, p.company.ActivateUser, u.ID)
+	u, err = ChangeWith(p.t.Context(), p.DB, "test", id, p.Company.ActivateUser, u.ID)
 	require.NoError(p.t, err)
-	require.NoError(p.t, p.db.RunTx(p.t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
-		return p.accounts.SetPassword(ctx, tx, accounts.Owner{Company: id, User: u.ID}, *u.Email, accounts.Password{})
+	require.NoError(p.t, p.DB.RunTx(p.t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+		return p.Accounts.SetPassword(ctx, tx, accounts.Owner{Company: id, User: u.ID}, *u.Email, accounts.Password{})
 	}))
-	_, err = p.db.Exec(p.t.Context(), `UPDATE accounts SET password_hash = $3 WHERE company_id = $1 AND user_id = $2`, id, u.ID, consoleHash())
+	_, err = p.DB.Exec(p.t.Context(), `UPDATE accounts SET password_hash = $3 WHERE company_id = $1 AND user_id = $2`, id, u.ID, consoleHash())
 	require.NoError(p.t, err)
 	return u
 }
@@ -409,7 +409,7 @@ func TestWhoMayNotSignInToTheConsole(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, admin.ask(http.MethodPost, home+"people/"+own.people[company.RoleOwner].ID.String()+"/block", nil).status)
 	require.Equal(t, http.StatusUnprocessableEntity, admin.ask(http.MethodPost, home+"people/invite", url.Values{"email": {"x@example.com"}, "role": {"owner"}}).status)
 
-	_, err := change(t.Context(), p.db, "test", own.id, p.company.Archive)
+	_, err := Change(t.Context(), p.DB, "test", own.id, p.Company.Archive)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusForbidden, owner.ask(http.MethodGet, home, nil).status)
 	require.Equal(t, 200, p.operator(p.read).ask(http.MethodGet, home, nil).status, "operators look into archived companies, too")
@@ -473,7 +473,7 @@ func TestChangesInTheConsoleAreRecorded(t *testing.T) {
 		require.Equal(t, 303, owner.ask(http.MethodPost, root+path, nil).status, path)
 	}
 	require.Equal(t, 303, owner.ask(http.MethodPost, root+"/people/invite", url.Values{"email": {"kim-" + viewer + "@example.com"}, "role": {"viewer"}}).status)
-	found, err := p.console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &own.id})
+	found, err := p.Console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &own.id})
 	require.NoError(t, err)
 	got := map[string]audit.Change{}
 	for _, c := range found.Items {
@@ -500,7 +500,7 @@ func TestInvitationByMail(t *testing.T) {
 	got := owner.ask(http.MethodPost, "/c/"+own.id.String()+"/people/invite", url.Values{"email": {email}, "name": {"Kim"}, "role": {"developer"}})
 	require.Equal(t, 303, got.status, got.body)
 	var mail string
-	require.NoError(t, p.db.QueryRow(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND recipient = $2`, own.id, email).Scan(&mail))
+	require.NoError(t, p.DB.QueryRow(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND recipient = $2`, own.id, email).Scan(&mail))
 	link := regexp.MustCompile(`https://console\.example\.com(/link/\S+)`).FindStringSubmatch(mail)
 	require.NotNil(t, link, mail)
 	kim := p.visitor()
@@ -547,8 +547,8 @@ func TestOperatorsTokenThatIsGoneEndsTheirSessions(t *testing.T) {
 	require.Equal(t, 200, v.ask(http.MethodGet, "/companies", nil).status)
 	others, err := secret.ParseOperators(secret.OperatorLine("bob", secret.RoleWrite, secret.NewOperatorToken()))
 	require.NoError(t, err)
-	p.operators = others
-	p.app = p.newApp(webConfig{URL: "https://console.example.com"})
+	p.Operators = others
+	p.app = p.newApp(WebConfig{URL: "https://console.example.com"})
 	require.Equal(t, 303, v.ask(http.MethodGet, "/companies", nil).status)
 	require.Equal(t, http.StatusUnprocessableEntity, p.visitor().ask(http.MethodPost, "/sign-in/operator", url.Values{"token": {"guess"}}).status)
 }

@@ -18,20 +18,20 @@ import (
 
 // people has users and branches, which have no operations of their own to change them.
 func (w *walk) people() {
-	ctx, s, d := w.t.Context(), w.all.company, w.all.db
-	user, err := changeWith(ctx, d, "test", w.company, s.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
+	ctx, s, d := w.t.Context(), w.all.Company, w.all.DB
+	user, err := ChangeWith(ctx, d, "test", w.company, s.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
 	require.NoError(w.t, err)
-	_, err = changeWith(ctx, d, "test", w.company, s.ActivateUser, user.ID)
+	_, err = ChangeWith(ctx, d, "test", w.company, s.ActivateUser, user.ID)
 	require.NoError(w.t, err)
-	_, err = changeWith(ctx, d, "test", w.company, s.BlockUser, user.ID)
+	_, err = ChangeWith(ctx, d, "test", w.company, s.BlockUser, user.ID)
 	require.NoError(w.t, err)
-	_, err = changeWith(ctx, d, "test", w.company, s.CreateBranch, company.BranchFields{Name: "North"})
+	_, err = ChangeWith(ctx, d, "test", w.company, s.CreateBranch, company.BranchFields{Name: "North"})
 	require.NoError(w.t, err)
 	w.do(200, "GET /users", "")
 	w.do(200, "GET /branches", "")
 	w.do(200, "GET /token", "")
 	w.do(200, "GET /company", "")
-	limited, err := changeWith(ctx, d, "test", w.company, s.IssueToken, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
+	limited, err := ChangeWith(ctx, d, "test", w.company, s.IssueToken, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
 	require.NoError(w.t, err)
 	w.with(limited.Text, nil, 200, "GET /token", "")
 	_, err = d.Exec(ctx, `UPDATE tokens SET created_at = created_at - INTERVAL '365 days', expires_at = expires_at - INTERVAL '360 days' WHERE company_id = $1 AND id = $2`, w.company, limited.ID)
@@ -41,7 +41,7 @@ func (w *walk) people() {
 
 // upserts walks the records with external ids.
 func (w *walk) upserts(made map[string]string) {
-	for _, s := range samples() {
+	for _, s := range Samples() {
 		if op := "PUT " + s.Path + "/by-external-id/{source}/{externalId}"; w.ops[op] != nil {
 			body := another(w.t, s, made, 1, `{"metadata":{"shelf":"7"},"categoryId":null}`)
 			id := w.id(w.do(201, op, body, "shop", "1"))
@@ -157,17 +157,17 @@ func (w *walk) stores(made map[string]string) {
 // samples takes the sample of each resource through the operations that all resources have, and returns their ids.
 func (w *walk) samples() map[string]string {
 	ids := map[string]string{}
-	for _, s := range samples() {
+	for _, s := range Samples() {
 		if s.Admin {
 			ids[s.Entity] = w.admin.sample(s, ids)
 			continue
 		}
-		id := w.id(w.do(201, "POST "+cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, ids)))
+		id := w.id(w.do(201, "POST "+cmp.Or(s.CreatePath, s.Path), FillIn(s.Create, ids)))
 		ids[s.Entity] = id
 		w.do(200, "GET "+s.Path, "")
 		w.do(200, "GET "+s.Path+"/{id}", "", id)
 		if s.Change != "" {
-			w.do(200, "PATCH "+s.Path+"/{id}", fillIn(s.Change, ids), id)
+			w.do(200, "PATCH "+s.Path+"/{id}", FillIn(s.Change, ids), id)
 		}
 	}
 	return ids
@@ -175,7 +175,7 @@ func (w *walk) samples() map[string]string {
 
 // deleteSamples deletes the samples that can be deleted, the last one first.
 func (w *walk) deleteSamples(ids map[string]string) {
-	all := samples()
+	all := Samples()
 	for i := len(all) - 1; i >= 0; i-- {
 		op := "DELETE " + all[i].Path + "/{id}"
 		if _, ok := w.ops[op]; ok && !all[i].Admin {
@@ -284,14 +284,14 @@ func (w *walk) sales(product, client string) string {
 
 // pipeline walks a lead and a deal to their ends.
 func (w *walk) pipeline(lead, deal, typeID string) {
-	by := access.Caller{Principal: &access.Principal{Company: w.company, Components: w.all.access.Components()}}
-	users, err := w.all.company.Users(w.t.Context(), by, false)
+	by := access.Caller{Principal: &access.Principal{Company: w.company, Components: w.all.Access.Components()}}
+	users, err := w.all.Company.Users(w.t.Context(), by, false)
 	require.NoError(w.t, err)
-	types, err := w.all.deals.Types(w.t.Context(), by, deals.Directory{})
+	types, err := w.all.Deals.Types(w.t.Context(), by, deals.Directory{})
 	require.NoError(w.t, err)
-	own, err := w.all.deals.Type(w.t.Context(), by, uuid.MustParse(typeID))
+	own, err := w.all.Deals.Type(w.t.Context(), by, uuid.MustParse(typeID))
 	require.NoError(w.t, err)
-	reasons, err := w.all.deals.LostReasons(w.t.Context(), by, deals.Directory{})
+	reasons, err := w.all.Deals.LostReasons(w.t.Context(), by, deals.Directory{})
 	require.NoError(w.t, err)
 	w.do(200, "GET /leads", "", "?assignedToId=unassigned&sort=status")
 	w.do(200, "POST /leads/{id}/assign", `{"assigneeId":"`+users[0].ID.String()+`"}`, lead)
@@ -379,7 +379,7 @@ func (w *walk) hooks(sub string) {
 	w.do(200, "GET /webhooks/subscriptions/{id}/held", "", sub)
 	w.do(200, "GET /webhooks/deliveries", "", "?limit=1&status=pending&answer=none&events=webhook.*")
 	w.do(200, "GET /webhooks/event-types", "")
-	disabled, err := w.all.webhooks.Disable(w.t.Context(), w.company, uuid.MustParse(sub), "it fails", time.Now().Add(time.Hour))
+	disabled, err := w.all.Webhooks.Disable(w.t.Context(), w.company, uuid.MustParse(sub), "it fails", time.Now().Add(time.Hour))
 	require.NoError(w.t, err)
 	require.True(w.t, disabled)
 	require.Equal(w.t, "disabled", w.do(200, "GET /webhooks/subscriptions/{id}", "", sub)["status"])
@@ -391,9 +391,9 @@ func (w *walk) jobs(sub string) {
 	w.t.Helper()
 	export := w.id(w.do(202, "POST /exports", `{"resource":"suppliers","filters":{"search":"wheel"},"format":"csv"}`))
 	w.do(400, "POST /exports", `{"resource":"planets"}`)
-	w.do(202, "POST /imports", aTable, "?resource=suppliers")
-	w.do(400, "POST /imports", aTable, "?resource=suppliers&key=sku")
-	w.with(w.issue("warehouse:read"), nil, 403, "POST /imports", aTable, "?resource=suppliers")
+	w.do(202, "POST /imports", ATable, "?resource=suppliers")
+	w.do(400, "POST /imports", ATable, "?resource=suppliers&key=sku")
+	w.with(w.issue("warehouse:read"), nil, 403, "POST /imports", ATable, "?resource=suppliers")
 	w.do(409, "GET /jobs/{id}/result", "", export)
 	replay := w.id(w.do(202, "POST /webhooks/subscriptions/{id}/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","status":"all"}`, sub))
 	prices := w.id(w.do(202, "POST /catalog/products/bulk-price", `{"filter":{},"rule":{"type":"percent","value":2.5,"roundTo":10}}`))
@@ -406,7 +406,7 @@ func (w *walk) jobs(sub string) {
 	require.Equal(w.t, "canceled", w.do(200, "POST /jobs/{id}/cancel", "", slow)["status"])
 	w.do(409, "POST /jobs/{id}/pause", "", slow)
 	w.do(409, "POST /jobs/{id}/resume", "", slow)
-	apitest.Background(w.t, w.all.newWorker(2, slog.New(slog.DiscardHandler)).Run)
+	apitest.Background(w.t, w.all.NewWorker(2, slog.New(slog.DiscardHandler)).Run)
 	for _, id := range []string{export, replay, prices} {
 		require.Eventually(w.t, func() bool { return strings.Contains(string(w.page("/jobs/"+id)), `"status":"done"`) }, time.Minute, 20*time.Millisecond)
 		w.do(200, "GET /jobs/{id}", "", id)

@@ -60,13 +60,13 @@ var outsideTheOutbox = map[string]string{ //nolint:gochecknoglobals // a constan
 }
 
 func (w *walk) everyEventIsRaised(raised map[string]int) {
-	for _, e := range w.all.events.All() {
+	for _, e := range w.all.Events.All() {
 		if outsideTheOutbox[e.Name] == "" {
 			require.NotZero(w.t, raised[e.Name], "%s is declared and was not raised: add a step that raises it, or the reason to outsideTheOutbox", e.Name)
 		}
 	}
 	for name := range raised {
-		_, declared := w.all.events.Lookup(name)
+		_, declared := w.all.Events.Lookup(name)
 		require.True(w.t, declared, name)
 	}
 }

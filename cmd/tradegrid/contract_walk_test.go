@@ -37,7 +37,7 @@ type walk struct {
 
 	admin   *adminWalk
 	t       *testing.T
-	all     *domains
+	all     *Domains
 	api     *httpapi.API
 	served  *requests.Log
 	company tenant.ID
@@ -48,11 +48,11 @@ type walk struct {
 
 func newWalk(t *testing.T, d *db.DB) *walk {
 	t.Helper()
-	all := newDomains(d, domainConfig{Policy: defaultPolicy(), AllowInsecure: true, Keys: testKeys(), Operators: testOperators()})
+	all := NewDomains(d, DomainConfig{Policy: DefaultPolicy(), AllowInsecure: true, Keys: Keys(), Operators: Operators()})
 	w := &walk{promises: readPromises(t, descriptionFile), t: t, all: all, seen: map[string][]int{}}
 	w.served = requests.NewLog(requests.LogConfig{DB: d, Log: slog.New(slog.DiscardHandler)})
-	w.api = all.newAPI(httpapi.Config{Requests: w.served, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
-	made, err := all.createCompany(t.Context(), company.NewCompany{Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, Locale: "de-DE"})
+	w.api = all.NewAPI(httpapi.Config{Requests: w.served, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
+	made, err := all.CreateCompany(t.Context(), company.NewCompany{Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, Locale: "de-DE"})
 	require.NoError(t, err)
 	w.company = made.ID
 	w.admin = newAdminWalk(t, all, made.ID)
@@ -63,7 +63,7 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 
 func (w *walk) issue(scopes ...string) string {
 	w.t.Helper()
-	issued, err := changeWith(w.t.Context(), w.all.db, "test", w.company, w.all.company.IssueToken,
+	issued, err := ChangeWith(w.t.Context(), w.all.DB, "test", w.company, w.all.Company.IssueToken,
 		company.NewToken{Name: "Web shop", Scopes: scopes, RateTier: company.TierCustom})
 	require.NoError(w.t, err)
 	return issued.Text
@@ -97,7 +97,7 @@ func (w *walk) with(token string, header http.Header, status int, op, body strin
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	if body != "" && req.Header.Get("Content-Type") == "" {
-		req.Header.Set("Content-Type", mediaOf(body))
+		req.Header.Set("Content-Type", MediaOf(body))
 	}
 	res, err := w.api.App().Test(req, -1)
 	require.NoError(w.t, err)
@@ -122,9 +122,9 @@ func (w *walk) with(token string, header http.Header, status int, op, body strin
 
 // page reads a list once more.
 func (w *walk) page(path string) []byte {
-	got := askOf(w.t, w.api, "Bearer "+w.token, http.MethodGet, httpapi.BasePath+path, "")
-	require.Equal(w.t, http.StatusOK, got.status, "%s: %s", path, got.raw)
-	return []byte(got.raw)
+	got := AskOf(w.t, w.api, "Bearer "+w.token, http.MethodGet, httpapi.BasePath+path, "")
+	require.Equal(w.t, http.StatusOK, got.Status, "%s: %s", path, got.Raw)
+	return []byte(got.Raw)
 }
 
 // withoutURL are the operations that create what has no address of its own.
@@ -192,7 +192,7 @@ func (w *walk) relay(d *db.DB, n int) {
 	client, err := outbox.NewClient(kafka.Config{Brokers: dbtest.Broker(w.t)})
 	require.NoError(w.t, err)
 	defer client.Close()
-	r, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: "contract", EventRetention: defaultPolicy().EventRetention})
+	r, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: "contract", EventRetention: DefaultPolicy().EventRetention})
 	require.NoError(w.t, err)
 	ctx, stop := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)

@@ -41,13 +41,13 @@ const (
 
 // No operation uses much more processor time than it is charged, and with more data none uses far more than in proportion.
 func TestNoOperationUsesMoreThanItCosts(t *testing.T) { //nolint:paralleltest // measures the processor time of the process
-	n := newNode(dbtest.OpenNew(t), alone())
-	startRelay(t, n.db, dbtest.Broker(t))
+	n := NewNode(dbtest.OpenNew(t), Alone())
+	StartRelay(t, n.DB, dbtest.Broker(t))
 	r := fill(t, n)
 	r.awaitEvent(t)
 	r.id["{source}"], r.id["{externalId}"] = "shop", "1"
 	c := &costs{t: t, r: r, described: readPromises(t, descriptionFile), before: map[string]time.Duration{}}
-	c.as = n.client(n.issue(t, r.company, []string{"*:write"}, company.CustomRate{RefillMilli: 1e9, Burst: 1e6}).Text)
+	c.Client = n.Client(n.Issue(t, r.company, []string{"*:write"}, company.CustomRate{RefillMilli: 1e9, Burst: 1e6}).Text)
 	c.book(n)
 	multiply(t, n, r.company, small)
 	c.walk(small, reads, changes)
@@ -57,7 +57,7 @@ func TestNoOperationUsesMoreThanItCosts(t *testing.T) { //nolint:paralleltest //
 
 // costs walks all operations of a company.
 type costs struct {
-	as
+	Client
 
 	t         *testing.T
 	r         *records
@@ -66,15 +66,15 @@ type costs struct {
 }
 
 // book makes the booking as long as one can be, and its resource open to many of them.
-func (c *costs) book(n *node) {
+func (c *costs) book(n *Node) {
 	hours := make([]map[string]any, 7)
 	for day := range hours {
 		hours[day] = map[string]any{"weekday": day + 1, "from": "00:00", "to": "24:00"}
 	}
 	wide, err := json.Marshal(map[string]any{"parallelBookings": 1000, "slotStepMinutes": 5, "workingHours": hours})
 	require.NoError(c.t, err)
-	n.operator(writerToken).in(c.r.company).ok(c.t, "PATCH", "/scheduling/resources/"+c.r.id["RESOURCE"], string(wide))
-	_, err = n.db.Pool().Exec(c.t.Context(), `UPDATE bookings SET end_at = start_at + INTERVAL '24 hours' WHERE company_id = $1`, c.r.company)
+	n.Operator(WriterToken).In(c.r.company).OK(c.t, "PATCH", "/scheduling/resources/"+c.r.id["RESOURCE"], string(wide))
+	_, err = n.DB.Pool().Exec(c.t.Context(), `UPDATE bookings SET end_at = start_at + INTERVAL '24 hours' WHERE company_id = $1`, c.r.company)
 	require.NoError(c.t, err)
 }
 
@@ -84,9 +84,9 @@ func changes(op httpapi.Op) bool   { return op.Mutating() && op.Method != http.M
 func deletions(op httpapi.Op) bool { return op.Method == http.MethodDelete }
 
 func (c *costs) walk(size int, kinds ...func(httpapi.Op) bool) {
-	known := ofRecord(c.node)
+	known := ofRecord(c.Node)
 	for _, kind := range kinds {
-		for _, op := range c.node.api.Ops() {
+		for _, op := range c.Node.API.Ops() {
 			if !kind(op) || op.Uploads != nil {
 				continue // what a file costs depends on what it holds; see the tests of imaging and spreadsheets
 			}
@@ -101,27 +101,27 @@ func (c *costs) walk(size int, kinds ...func(httpapi.Op) bool) {
 func (c *costs) check(op httpapi.Op, path, body string) {
 	c.t.Helper()
 	used, over := time.Duration(1<<62), time.Duration(1<<62)
-	var got *reply
+	var got *Reply
 	for range costAttempts {
 		before := processorTime(c.t)
-		got = c.do(c.t, op.Method, path, body)
+		got = c.Do(c.t, op.Method, path, body)
 		took := processorTime(c.t) - before
-		require.Less(c.t, got.status, 500, "%s: %s", name(op), got.raw)
-		require.NotEqual(c.t, 429, got.status, "%s: %s", name(op), got.raw)
-		cost, err := strconv.Atoi(got.header.Get("X-RateLimit-Cost"))
-		require.NoError(c.t, err, "%s: %s", name(op), got.raw)
+		require.Less(c.t, got.Status, 500, "%s: %s", Name(op), got.Raw)
+		require.NotEqual(c.t, 429, got.Status, "%s: %s", Name(op), got.Raw)
+		cost, err := strconv.Atoi(got.Header.Get("X-RateLimit-Cost"))
+		require.NoError(c.t, err, "%s: %s", Name(op), got.Raw)
 		used, over = min(used, took), min(over, took-share*time.Duration(cost)*unit)
 		if over < uncharged && used < tooSmall {
 			break
 		}
 	}
-	require.NotEqual(c.t, 400, got.status, "%s: %s", name(op), got.raw)
-	require.Less(c.t, over, uncharged, "%s %s used that much more than it cost (X-RateLimit-Cost: %s)", op.Method, path, got.header.Get("X-RateLimit-Cost"))
+	require.NotEqual(c.t, 400, got.Status, "%s: %s", Name(op), got.Raw)
+	require.Less(c.t, over, uncharged, "%s %s used that much more than it cost (X-RateLimit-Cost: %s)", op.Method, path, got.Header.Get("X-RateLimit-Cost"))
 	if before, ok := c.before[op.ID]; ok && used > tooSmall {
 		require.Less(c.t, float64(used)/float64(max(before, tooSmall/superlinear)), float64(superlinear), "%s %s: %s with %d times the data of %s", op.Method, path, used, growth, before)
 	}
 	c.before[op.ID] = used
-	c.t.Logf("%6.1f ms %s %d", float64(used)/1e6, name(op), got.status)
+	c.t.Logf("%6.1f ms %s %d", float64(used)/1e6, Name(op), got.Status)
 }
 
 // processorTime is what the process has used, with garbage collection and whatever runs beside requests.
@@ -170,8 +170,8 @@ func (c *costs) query(op httpapi.Op, begun bool) string {
 }
 
 func (c *costs) parameters(op httpapi.Op) (all []map[string]any) {
-	described := c.described.ops[name(op)]
-	require.NotNil(c.t, described, name(op))
+	described := c.described.ops[Name(op)]
+	require.NotNil(c.t, described, Name(op))
 	list, _ := described["parameters"].([]any)
 	for _, p := range list {
 		all = append(all, p.(map[string]any))
@@ -183,8 +183,8 @@ func today(days int) string { return time.Now().AddDate(0, 0, days).Format(time.
 
 // bookedOn is the day of the booking.
 func (c *costs) bookedOn() string {
-	booking := c.ok(c.t, "GET", "/scheduling/bookings/"+c.r.id["BOOKING"], "")
-	return booking.body["startAt"].(string)[:len(time.DateOnly)]
+	booking := c.OK(c.t, "GET", "/scheduling/bookings/"+c.r.id["BOOKING"], "")
+	return booking.Body["startAt"].(string)[:len(time.DateOnly)]
 }
 
 // costBodies are those of operations that no sample has.
@@ -206,14 +206,14 @@ func (c *costs) body(op httpapi.Op, change string, size int) string {
 	at = strings.TrimSuffix(at, "/preview")
 	at, _, _ = strings.Cut(at, "/by-external-id/")
 	of := cmp.Or(costBodies[op.ID], change)
-	for _, s := range samples() {
+	for _, s := range Samples() {
 		if (op.Method == http.MethodPost || op.AlsoCreates) && !s.Admin && cmp.Or(s.CreatePath, s.Path) == at {
 			of = s.Create
 		}
 	}
-	switch of = fillIn(of, c.r.id); {
+	switch of = FillIn(of, c.r.id); {
 	case of == "":
-		return anyBody(op)
+		return AnyBody(op)
 	case batch:
 		item := `{"op":"create","body":` + of + `}`
 		return `{"items":[` + strings.Repeat(item+",", small-1) + item + `]}`
@@ -255,9 +255,9 @@ var single = []string{ //nolint:gochecknoglobals // a constant list
 }
 
 // multiply adds copies of all rows of a company: to each of its records others beside it, and others below it.
-func multiply(t *testing.T, n *node, of tenant.ID, times int) {
+func multiply(t *testing.T, n *Node, of tenant.ID, times int) {
 	t.Helper()
-	rows, err := n.db.Query(t.Context(), sqlColumns)
+	rows, err := n.DB.Query(t.Context(), sqlColumns)
 	require.NoError(t, err)
 	type column struct {
 		table, name, kind string
@@ -292,7 +292,7 @@ func multiply(t *testing.T, n *node, of tenant.ID, times int) {
 		}
 		sql := fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM %s, generate_series(1, $2::INT4) AS g WHERE company_id = $1 ON CONFLICT DO NOTHING`,
 			table, strings.Join(names, ", "), strings.Join(values, ", "), table)
-		_, err := n.db.Pool().Exec(t.Context(), sql, of, times)
+		_, err := n.DB.Pool().Exec(t.Context(), sql, of, times)
 		require.NoError(t, err, table)
 	}
 }

@@ -62,7 +62,7 @@ type DevCmd struct {
 
 // Check validates the settings as the roles do.
 func (c *DevCmd) Check() error {
-	_, err := parseProxies(c.TrustedProxies)
+	_, err := ParseProxies(c.TrustedProxies)
 	return errors.Join(err, OpsFlags{OTLPEndpoint: c.OTLPEndpoint, OTLPInterval: time.Second, TraceSample: c.TraceSample}.Check())
 }
 
@@ -99,7 +99,7 @@ type devServers struct{ api, admin, console, receiver, ops net.Listener }
 // consoleURL is the address of the console. On this machine it is a name: browsers make passkeys for names only.
 func (ls devServers) consoleURL() string {
 	host, port, err := net.SplitHostPort(ls.console.Addr().String())
-	if err == nil && local(host) {
+	if err == nil && Local(host) {
 		host = "localhost"
 	}
 	return "http://" + net.JoinHostPort(host, port)
@@ -124,7 +124,7 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, backends.stop()) }() //nolint:contextcheck // runs after the end of ctx
 	t, err := export.Start(ctx, export.Config{
-		Service: "tradegrid-dev", Instance: nodeName(), Release: release, Endpoint: c.OTLPEndpoint, Sample: c.TraceSample, Metrics: allMetrics(), Log: log,
+		Service: "tradegrid-dev", Instance: NodeName(), Release: Release, Endpoint: c.OTLPEndpoint, Sample: c.TraceSample, Metrics: AllMetrics(), Log: log,
 	})
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 		if err := prepare(ctx, d, broker, log); err != nil {
 			return err
 		}
-		return announced(ctx, d, "dev", nil, log, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, broker, d, t) })
+		return Announced(ctx, d, "dev", nil, log, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, broker, d, t) })
 	})
 }
 
@@ -164,15 +164,15 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	if err != nil {
 		return err
 	}
-	all := newDomains(d, domainConfig{Policy: config.Defaults[webhook.Policy](), AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: ls.consoleURL(), Log: log})
+	all := NewDomains(d, DomainConfig{Policy: config.Defaults[webhook.Policy](), AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: ls.consoleURL(), Log: log})
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	operated := all.newPlatformWith(operations.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1, Log: log})
+	operated := all.NewPlatformWith(operations.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1, Log: log})
 	defer operated.Close()
-	shedder := newShedder(d, client, nil, devLimits, log)
+	shedder := NewShedder(d, client, nil, devLimits, log)
 	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
 	epochs := outbox.NewEpochWatch(d, log)
@@ -219,18 +219,18 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 }
 
 // serve serves both APIs, the console and the receiver until ctx is done.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, operated *operations.Platform, shedder *loadshed.Shedder, log *slog.Logger) error {
-	proxies, err := parseProxies(c.TrustedProxies)
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *Domains, operated *operations.Platform, shedder *loadshed.Shedder, log *slog.Logger) error {
+	proxies, err := ParseProxies(c.TrustedProxies)
 	if err != nil {
 		return err
 	}
-	cfg := httpapi.Config{Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Proxies: proxies, Log: log}
-	admin := all.newAdminAPI(cfg)
-	served := requests.NewLog(requests.LogConfig{DB: all.db, Log: log})
+	cfg := httpapi.Config{Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: Release, Proxies: proxies, Log: log}
+	admin := all.NewAdminAPI(cfg)
+	served := requests.NewLog(requests.LogConfig{DB: all.DB, Log: log})
 	cfg.Requests = served
-	api := all.newAPI(cfg)
-	pages, err := all.newWeb(webConfig{
-		URL: ls.consoleURL(), API: apiURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true,
+	api := all.NewAPI(cfg)
+	pages, err := all.NewWeb(WebConfig{
+		URL: ls.consoleURL(), API: APIURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true,
 		Rate: cfg.Limiter, Platform: operated, MailDir: c.mailDir(), Log: log,
 	}, api, admin)
 	if err != nil {
@@ -240,10 +240,10 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return served.Run(ctx) })
 	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
-	g.Go(func() error { return all.company.Run(ctx) })
-	g.Go(func() error { return all.accounts.Run(ctx) })
-	g.Go(func() error { return all.files.Run(ctx, nodeName()) })
-	g.Go(func() error { return all.newWorker(2, log).Run(ctx) })
+	g.Go(func() error { return all.Company.Run(ctx) })
+	g.Go(func() error { return all.Accounts.Run(ctx) })
+	g.Go(func() error { return all.Files.Run(ctx, NodeName()) })
+	g.Go(func() error { return all.NewWorker(2, log).Run(ctx) })
 	g.Go(func() error {
 		srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
 		context.AfterFunc(ctx, func() {
@@ -259,13 +259,13 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 }
 
 // startDelivery runs relay and dispatcher in the group.
-func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *domains, mails notice.Transport, t *export.Telemetry, log *slog.Logger) error {
+func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *Domains, mails notice.Transport, t *export.Telemetry, log *slog.Logger) error {
 	client, err := outbox.NewClient(broker)
 	if err != nil {
 		return err
 	}
 	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
-		Node: nodeName(), EventRetention: all.policy.EventRetention, CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
+		Node: NodeName(), EventRetention: all.Policy.EventRetention, CleanupJobs: CleanupJobs(), Jobs: []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
 		TickMax: 2 * time.Second, // all writers are in this process, so no nudge is lost
 	})
 	if err != nil {
@@ -278,8 +278,8 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		outbox.FindRestore(ctx, d, broker, log)
 		return relay.Run(ctx)
 	})
-	g.Go(func() error { return all.company.ConsumeInvalidations(ctx, broker) })
-	parts, err := dispatcherParts(d, broker, all, dispatcherOptions{AllowInsecure: true, PropagateTrace: true, note: t.Note}, log)
+	g.Go(func() error { return all.Company.ConsumeInvalidations(ctx, broker) })
+	parts, err := DispatcherParts(d, broker, all, DispatcherOptions{AllowInsecure: true, PropagateTrace: true, Note: t.Note}, log)
 	if err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (c *DevCmd) open(ctx context.Context) (ls devServers, err error) {
 		to            *net.Listener
 		flag, address string
 	}{{&ls.api, "--listen", c.Listen}, {&ls.admin, "--admin-listen", c.AdminListen}, {&ls.console, "--console-listen", c.ConsoleListen}, {&ls.receiver, "--receiver-listen", c.ReceiverListen}, {&ls.ops, "--ops-listen", c.OpsListen}} {
-		if *l.to, err = listen(ctx, l.flag, l.address); err != nil {
+		if *l.to, err = Listen(ctx, l.flag, l.address); err != nil {
 			ls.close()
 			return ls, fmt.Errorf("%w; choose another address, port 0 picks a free one", err)
 		}

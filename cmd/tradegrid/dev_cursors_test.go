@@ -17,12 +17,12 @@ import (
 // Every list with cursors shows each record once, in every order, however small its pages are.
 func TestEveryListIsWalkedByCursor(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
+	n := NewNode(dbtest.Open(t), Alone())
 	dm, err := startDemo(t.Context(), n, t.TempDir(), demodata.Small)
 	require.NoError(t, err)
 	w := walkLists(t, n, dm.Token)
 	for _, path := range []string{"a", "b"} { // the demo has none
-		w.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/`+path+`","events":["*"]}`)
+		w.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/`+path+`","events":["*"]}`)
 	}
 	walked := 0
 	for path, orders := range w.cursors() {
@@ -44,14 +44,14 @@ func TestEveryListIsWalkedByCursor(t *testing.T) {
 func (w *walker) pages(path string, size int) (ids []string) {
 	w.Helper()
 	for cursor := ""; ; {
-		r := w.ok(w.T, "GET", fmt.Sprintf("%s&pageSize=%d%s", path, size, cursor), "")
+		r := w.OK(w.T, "GET", fmt.Sprintf("%s&pageSize=%d%s", path, size, cursor), "")
 		records, _ := found(w.T, r)
 		for _, record := range records {
 			id, ok := record["id"].(string)
 			require.True(w, ok, "%s: %v", path, record)
 			ids = append(ids, id)
 		}
-		next, more := r.body["nextCursor"].(string)
+		next, more := r.Body["nextCursor"].(string)
 		if !more {
 			return ids
 		}
@@ -64,7 +64,7 @@ func (w *walker) pages(path string, size int) (ids []string) {
 // cursors are the lists that the API description gives a cursor, with their orders as queries.
 func (w *walker) cursors() map[string][]string {
 	w.Helper()
-	raw, err := w.node.api.Description()
+	raw, err := w.Node.API.Description()
 	require.NoError(w, err)
 	var doc struct {
 		Paths map[string]map[string]struct {

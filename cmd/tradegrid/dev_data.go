@@ -20,17 +20,17 @@ import (
 )
 
 // domainsAt returns services whose clock is now.
-func domainsAt(all *domains, now func() time.Time) *domains {
-	return newDomains(all.db.WithClock(now), domainConfig{Policy: all.policy, AllowInsecure: true, Keys: all.keys})
+func domainsAt(all *Domains, now func() time.Time) *Domains {
+	return NewDomains(all.DB.WithClock(now), DomainConfig{Policy: all.Policy, AllowInsecure: true, Keys: all.Keys})
 }
 
 // demoServices are the services that fill the demo company.
 func (dm *demo) demoServices(now func() time.Time) demodata.Services {
 	then := domainsAt(dm.domains, now)
 	return demodata.Services{
-		DB: then.db, Files: then.files, Catalog: then.catalog, Offerings: then.offerings, Clients: then.clients, Warehouse: then.warehouse, Suppliers: then.suppliers,
-		Receipts: then.receipts, Leads: then.leads, Orders: then.orders, Deals: then.deals, Sales: then.sales, Scheduling: then.scheduling,
-		Own: then.demo,
+		DB: then.DB, Files: then.Files, Catalog: then.Catalog, Offerings: then.Offerings, Clients: then.Clients, Warehouse: then.Warehouse, Suppliers: then.Suppliers,
+		Receipts: then.Receipts, Leads: then.Leads, Orders: then.Orders, Deals: then.Deals, Sales: then.Sales, Scheduling: then.Scheduling,
+		Own: then.Demo,
 	}
 }
 
@@ -52,14 +52,14 @@ func (dm *demo) fill(ctx context.Context) error {
 	if cfg.Till, err = dm.caller(ctx, till); err != nil {
 		return err
 	}
-	users, err := dm.domains.company.Users(ctx, access.System(dm.CompanyID), false)
+	users, err := dm.domains.Company.Users(ctx, access.System(dm.CompanyID), false)
 	if err != nil {
 		return err
 	}
 	for _, u := range users {
 		cfg.Staff = append(cfg.Staff, u.ID)
 	}
-	branches, err := dm.domains.company.Branches(ctx, access.System(dm.CompanyID))
+	branches, err := dm.domains.Company.Branches(ctx, access.System(dm.CompanyID))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (dm *demo) fill(ctx context.Context) error {
 
 // caller is who shows a token.
 func (dm *demo) caller(ctx context.Context, token string) (access.Caller, error) {
-	p, err := dm.domains.company.Authenticate(ctx, token, netip.IPv6Loopback(), true)
+	p, err := dm.domains.Company.Authenticate(ctx, token, netip.IPv6Loopback(), true)
 	return access.Caller{Principal: p}, err
 }
 

@@ -52,7 +52,7 @@ type seeded struct {
 // demo is the company that a person's first five minutes are spent with.
 type demo struct {
 	info    *devInfo
-	domains *domains
+	domains *Domains
 	state   string
 	data    string    // --demo-data
 	now     time.Time // end of the history that the data show
@@ -135,7 +135,7 @@ func (dm *demo) sayOther() {
 // make makes the company. One that an interrupted start has left is archived first.
 func (dm *demo) make(ctx context.Context) error {
 	if dm.Unfinished {
-		if _, err := change(ctx, dm.domains.db, "company.archive", dm.CompanyID, dm.domains.company.Archive); err != nil {
+		if _, err := Change(ctx, dm.domains.DB, "company.archive", dm.CompanyID, dm.domains.Company.Archive); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (dm *demo) make(ctx context.Context) error {
 	if dm.data != demodata.None {
 		then = domainsAt(dm.domains, func() time.Time { return demodata.Founded(dm.data, dm.now) })
 	}
-	co, err := then.createCompany(ctx, company.NewCompany{
+	co, err := then.CreateCompany(ctx, company.NewCompany{
 		Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, Locale: "de-DE", AccrualPercent: 200, BranchName: demoBranches[0],
 	})
 	if err != nil {
@@ -154,7 +154,7 @@ func (dm *demo) make(ctx context.Context) error {
 		return err
 	}
 	for _, name := range demoBranches[1:] {
-		if _, err := changeWith(ctx, then.db, "company.branch.create", co.ID, then.company.CreateBranch, company.BranchFields{Name: name}); err != nil {
+		if _, err := ChangeWith(ctx, then.DB, "company.branch.create", co.ID, then.Company.CreateBranch, company.BranchFields{Name: name}); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func (dm *demo) make(ctx context.Context) error {
 }
 
 func (dm *demo) issueTokens(ctx context.Context) error {
-	other, err := dm.domains.createCompany(ctx, company.NewCompany{Name: "Other Company", Plan: "business", IsTest: true})
+	other, err := dm.domains.CreateCompany(ctx, company.NewCompany{Name: "Other Company", Plan: "business", IsTest: true})
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (dm *demo) issue(ctx context.Context, to *string, id tenant.ID, in company.
 	if in.Scopes == nil {
 		in.Scopes = []string{"*:write"}
 	}
-	issued, err := changeWith(ctx, dm.domains.db, "company.token.issue", id, dm.domains.company.IssueToken, in)
+	issued, err := ChangeWith(ctx, dm.domains.DB, "company.token.issue", id, dm.domains.Company.IssueToken, in)
 	if err != nil {
 		return fmt.Errorf("issue token %s: %w", in.Name, err)
 	}
@@ -198,7 +198,7 @@ const withoutModule = "orders"
 
 // makeRefused makes tokens that the API refuses, each for another reason, and the users of the demo company.
 func (dm *demo) makeRefused(ctx context.Context) error {
-	s, d := dm.domains.company, dm.domains.db
+	s, d := dm.domains.Company, dm.domains.DB
 	if err := makeUsers(ctx, dm.domains, dm.CompanyID); err != nil {
 		return err
 	}
@@ -211,13 +211,13 @@ func (dm *demo) makeRefused(ctx context.Context) error {
 		plan  string
 		after func(id tenant.ID) (company.Company, error)
 	}{
-		{&dm.ArchivedToken, "Archived Company", "business", func(id tenant.ID) (company.Company, error) { return change(ctx, d, "company.archive", id, s.Archive) }},
+		{&dm.ArchivedToken, "Archived Company", "business", func(id tenant.ID) (company.Company, error) { return Change(ctx, d, "company.archive", id, s.Archive) }},
 		{&dm.NoPlanToken, "Company Without API", "free", nil},
 		{&dm.NoModuleToken, "Company Without Orders", "business", func(id tenant.ID) (company.Company, error) {
-			return changeWith(ctx, d, "company.component", id, s.SetComponent, company.Switch{Component: withoutModule})
+			return ChangeWith(ctx, d, "company.component", id, s.SetComponent, company.Switch{Component: withoutModule})
 		}},
 	} {
-		co, err := dm.domains.createCompany(ctx, company.NewCompany{Name: c.name, Plan: c.plan, IsTest: true})
+		co, err := dm.domains.CreateCompany(ctx, company.NewCompany{Name: c.name, Plan: c.plan, IsTest: true})
 		if err != nil {
 			return err
 		}
@@ -235,19 +235,19 @@ func (dm *demo) makeRefused(ctx context.Context) error {
 }
 
 // makeUsers makes two active users, for assignedToId, unless a start that failed has made them.
-func makeUsers(ctx context.Context, all *domains, id tenant.ID) error {
-	s, d := all.company, all.db
+func makeUsers(ctx context.Context, all *Domains, id tenant.ID) error {
+	s, d := all.Company, all.DB
 	if have, err := s.Users(ctx, access.System(id), false); err != nil || len(have) > 0 {
 		return err
 	}
 	for _, in := range []company.Invitation{
 		{Email: "anna@example.com", Name: "Anna Example", Role: "owner"}, {Email: "ben@example.com", Name: "Ben Example", Role: "sales"},
 	} {
-		u, err := changeWith(ctx, d, "company.user.invite", id, s.InviteUser, in)
+		u, err := ChangeWith(ctx, d, "company.user.invite", id, s.InviteUser, in)
 		if err != nil {
 			return err
 		}
-		if _, err := changeWith(ctx, d, "company.user.active", id, s.ActivateUser, u.ID); err != nil {
+		if _, err := ChangeWith(ctx, d, "company.user.active", id, s.ActivateUser, u.ID); err != nil {
 			return err
 		}
 	}
@@ -256,7 +256,7 @@ func makeUsers(ctx context.Context, all *domains, id tenant.ID) error {
 
 // signInLink makes a link that signs in to the console as the owner, once.
 func (dm *demo) signInLink(ctx context.Context) error {
-	users, err := dm.domains.company.Users(ctx, access.System(dm.CompanyID), false)
+	users, err := dm.domains.Company.Users(ctx, access.System(dm.CompanyID), false)
 	if err != nil {
 		return err
 	}
@@ -264,8 +264,8 @@ func (dm *demo) signInLink(ctx context.Context) error {
 		if u.Role == nil || *u.Role != company.RoleOwner || u.Status != company.UserActive || u.Email == nil {
 			continue
 		}
-		return dm.domains.db.RunTx(ctx, "accounts.link", func(ctx context.Context, tx *db.Tx) error {
-			token, _ := dm.domains.accounts.NewLink(ctx, tx, accounts.Owner{Company: dm.CompanyID, User: u.ID}, *u.Email, accounts.SignInLink)
+		return dm.domains.DB.RunTx(ctx, "accounts.link", func(ctx context.Context, tx *db.Tx) error {
+			token, _ := dm.domains.Accounts.NewLink(ctx, tx, accounts.Owner{Company: dm.CompanyID, User: u.ID}, *u.Email, accounts.SignInLink)
 			dm.info.ConsoleSignIn = dm.info.ConsoleURL + "/link/" + token
 			return nil
 		})

@@ -14,14 +14,14 @@ import (
 // The tokens of dev.json that the API refuses, and the users of the demo company.
 func TestDemoHasACallerForEachRefusal(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	_, id := n.owner(t)
-	dm := &demo{domains: n.domains}
+	n := NewNode(dbtest.Open(t), Alone())
+	_, id := n.Owner(t)
+	dm := &demo{domains: n.Domains}
 	dm.CompanyID = id
 	for range 2 { // a start that failed half way is repeated
 		require.NoError(t, dm.makeRefused(t.Context()))
 	}
-	n = newNode(n.db.WithClock(func() time.Time { return time.Now().Add(time.Second) }), alone())
+	n = NewNode(n.DB.WithClock(func() time.Time { return time.Now().Add(time.Second) }), Alone())
 	for _, row := range []struct {
 		token, code string
 		status      int
@@ -31,10 +31,10 @@ func TestDemoHasACallerForEachRefusal(t *testing.T) {
 		{dm.NoPlanToken, "PLAN_API_DISABLED", 403},
 		{dm.NoModuleToken, "MODULE_ACCESS_INACTIVE", 403},
 	} {
-		n.client(row.token).do(t, "GET", "/orders", "").refused(t, row.status, row.code, row.code)
+		n.Client(row.token).Do(t, "GET", "/orders", "").Refused(t, row.status, row.code, row.code)
 	}
-	n.client(dm.NoModuleToken).ok(t, "GET", "/clients", "")
-	users, err := n.company.Users(t.Context(), access.System(id), false)
+	n.Client(dm.NoModuleToken).OK(t, "GET", "/clients", "")
+	users, err := n.Company.Users(t.Context(), access.System(id), false)
 	require.NoError(t, err)
 	require.Len(t, users, 2)
 	for _, u := range users {

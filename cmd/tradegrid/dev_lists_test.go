@@ -22,25 +22,25 @@ import (
 )
 
 // startDemo starts the demo company of a state folder.
-func startDemo(ctx context.Context, n *node, state, data string) (*demo, error) {
-	dm := &demo{info: &devInfo{}, domains: n.domains, state: state, data: data, now: time.Now(), out: io.Discard}
+func startDemo(ctx context.Context, n *Node, state, data string) (*demo, error) {
+	dm := &demo{info: &devInfo{}, domains: n.Domains, state: state, data: data, now: time.Now(), out: io.Discard}
 	return dm, dm.seed(ctx)
 }
 
 // found are the records that an operation lists; ok is false for an operation that lists none.
-func found(t *testing.T, r *reply) (records []map[string]any, ok bool) {
+func found(t *testing.T, r *Reply) (records []map[string]any, ok bool) {
 	t.Helper()
-	if r.status != 200 {
+	if r.Status != 200 {
 		return nil, false
 	}
-	if strings.HasPrefix(r.raw, "[") {
-		require.NoError(t, json.Unmarshal([]byte(r.raw), &records))
+	if strings.HasPrefix(r.Raw, "[") {
+		require.NoError(t, json.Unmarshal([]byte(r.Raw), &records))
 		return records, true
 	}
-	items, ok := r.body["items"].([]any)
+	items, ok := r.Body["items"].([]any)
 	for _, item := range items {
 		record, isRecord := item.(map[string]any)
-		require.True(t, isRecord, r.raw)
+		require.True(t, isRecord, r.Raw)
 		records = append(records, record)
 	}
 	return records, ok
@@ -49,14 +49,14 @@ func found(t *testing.T, r *reply) (records []map[string]any, ok bool) {
 // walker reads the lists of a company.
 type walker struct {
 	*testing.T
-	as
+	Client
 	paths []string // of all operations that read
 }
 
-func walkLists(t *testing.T, n *node, token string) *walker {
+func walkLists(t *testing.T, n *Node, token string) *walker {
 	t.Helper()
-	w := &walker{T: t, as: n.client(token)}
-	for _, op := range n.api.Ops() {
+	w := &walker{T: t, Client: n.Client(token)}
+	for _, op := range n.API.Ops() {
 		if !op.Mutating() {
 			w.paths = append(w.paths, op.Path)
 		}
@@ -73,7 +73,7 @@ func (w *walker) most(path string) int {
 	}
 	parent, below, nested := strings.Cut(path, "/{id}")
 	if !nested {
-		records, ok := found(w.T, w.do(w.T, "GET", path, ""))
+		records, ok := found(w.T, w.Do(w.T, "GET", path, ""))
 		if !ok {
 			return -1
 		}
@@ -83,10 +83,10 @@ func (w *walker) most(path string) int {
 		return -1 // it reads one record, or shows what went wrong
 	}
 	best := -1
-	records, _ := found(w.T, w.ok(w.T, "GET", parent, ""))
+	records, _ := found(w.T, w.OK(w.T, "GET", parent, ""))
 	for _, r := range records {
 		id, _ := r["id"].(string)
-		if got, ok := found(w.T, w.ok(w.T, "GET", parent+"/"+id+below, "")); ok {
+		if got, ok := found(w.T, w.OK(w.T, "GET", parent+"/"+id+below, "")); ok {
 			best = max(best, len(got))
 		}
 	}
@@ -95,7 +95,7 @@ func (w *walker) most(path string) int {
 
 func (w *walker) slots() int {
 	w.Helper()
-	resources, _ := found(w.T, w.ok(w.T, "GET", "/scheduling/resources", ""))
+	resources, _ := found(w.T, w.OK(w.T, "GET", "/scheduling/resources", ""))
 	if len(resources) == 0 {
 		return 0
 	}
@@ -105,29 +105,29 @@ func (w *walker) slots() int {
 		day = day.AddDate(0, 0, 1)
 	}
 	query := url.Values{"resourceId": {id}, "date": {day.Format(time.DateOnly)}}
-	slots, _ := found(w.T, w.ok(w.T, "GET", "/scheduling/bookings/slots?"+query.Encode(), ""))
+	slots, _ := found(w.T, w.OK(w.T, "GET", "/scheduling/bookings/slots?"+query.Encode(), ""))
 	return len(slots)
 }
 
 // sampleWebhook subscribes a receiver and sends it a message, as the start of `tradegrid dev` does.
 func (w *walker) sampleWebhook() {
 	w.Helper()
-	id := w.ok(w.T, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).id(w.T)
-	w.ok(w.T, "POST", "/webhooks/subscriptions/"+id+"/test", `{}`)
+	id := w.OK(w.T, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).ID(w.T)
+	w.OK(w.T, "POST", "/webhooks/subscriptions/"+id+"/test", `{}`)
 }
 
 // Every list of the API shows something at first sight, and what it shows obeys the rules.
 func TestEveryListOfTheDemoCompanyShowsSomething(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.OpenNew(t), alone())
+	n := NewNode(dbtest.OpenNew(t), Alone())
 	dm, err := startDemo(t.Context(), n, t.TempDir(), demodata.Small)
 	require.NoError(t, err)
-	startRelay(t, n.db, dbtest.Broker(t))
+	StartRelay(t, n.DB, dbtest.Broker(t))
 	w := walkLists(t, n, dm.Token)
 	w.sampleWebhook()
 	require.Eventually(t, func() bool { return w.most("/events") > 0 }, time.Minute, 20*time.Millisecond)
 
-	n.logRequests(t)
+	n.LogRequests(t)
 	lists := 0
 	for _, path := range w.paths {
 		if most := w.most(path); most >= 0 {
@@ -138,7 +138,7 @@ func TestEveryListOfTheDemoCompanyShowsSomething(t *testing.T) {
 	require.Greater(t, lists, 30, "lists that were walked")
 
 	page := func(path string) []map[string]any {
-		records, _ := found(t, w.ok(t, "GET", path, ""))
+		records, _ := found(t, w.OK(t, "GET", path, ""))
 		return records
 	}
 	require.Empty(t, page("/warehouse/stocks?level=negative"), "nothing is sold that is not there")
@@ -147,7 +147,7 @@ func TestEveryListOfTheDemoCompanyShowsSomething(t *testing.T) {
 	require.NotEmpty(t, page("/sales?kind=refund"))
 	require.NotEmpty(t, page("/deals?outcome=won"))
 	require.NotEmpty(t, page("/deals?openOnly=true"))
-	w.do(t, "GET", "/shifts/current", "").refused(t, 404, "SHIFT_NOT_FOUND", "the open shift is that of the cash register")
+	w.Do(t, "GET", "/shifts/current", "").Refused(t, 404, "SHIFT_NOT_FOUND", "the open shift is that of the cash register")
 	require.GreaterOrEqual(t, len(page("/warehouse/warehouses")), 2)
 
 	orders := page("/orders?sort=number&pageSize=200")
@@ -161,7 +161,7 @@ func TestEveryListOfTheDemoCompanyShowsSomething(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, time.Since(first), 21*24*time.Hour, "some weeks of orders")
 	require.NotEmpty(t, page("/scheduling/bookings?dateFrom="+time.Now().UTC().Format(time.DateOnly)), "bookings that are still to come")
-	differences, err := n.stockReconciler(slog.New(slog.DiscardHandler)).Check(t.Context(), dm.CompanyID)
+	differences, err := n.StockReconciler(slog.New(slog.DiscardHandler)).Check(t.Context(), dm.CompanyID)
 	require.NoError(t, err)
 	require.Empty(t, differences, "stock is the sum of its movements and reserves")
 }
@@ -169,7 +169,7 @@ func TestEveryListOfTheDemoCompanyShowsSomething(t *testing.T) {
 // With --demo-data none the company is as bare as any new one, and everything works.
 func TestDemoCompanyWithoutData(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
+	n := NewNode(dbtest.Open(t), Alone())
 	dm, err := startDemo(t.Context(), n, t.TempDir(), demodata.None)
 	require.NoError(t, err)
 	w := walkLists(t, n, dm.Token)
@@ -180,7 +180,7 @@ func TestDemoCompanyWithoutData(t *testing.T) {
 	require.Equal(t, 4, w.most("/branches"), "spare ones for more warehouses")
 	body, err := json.Marshal(dm.orderBody())
 	require.NoError(t, err)
-	w.ok(t, "POST", "/orders", string(body))
+	w.OK(t, "POST", "/orders", string(body))
 	for name, value := range map[string]string{
 		"companyId": dm.info.CompanyID, "token": dm.info.Token, "token2": dm.info.Token2, "narrowToken": dm.info.NarrowToken, "limitedToken": dm.info.LimitedToken,
 		"expiredToken": dm.info.ExpiredToken, "archivedToken": dm.info.ArchivedToken, "noPlanToken": dm.info.NoPlanToken, "noModuleToken": dm.info.NoModuleToken,
@@ -192,7 +192,7 @@ func TestDemoCompanyWithoutData(t *testing.T) {
 // The data are made once. A start that was interrupted leaves nothing that the next one shows.
 func TestDemoDataIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	n, state := newNode(dbtest.Open(t), alone()), t.TempDir()
+	n, state := NewNode(dbtest.Open(t), Alone()), t.TempDir()
 	ctx, interrupt := context.WithCancel(t.Context())
 	path := (&demo{state: state}).file()
 	apitest.Background(t, func(ctx context.Context) error {
@@ -211,17 +211,17 @@ func TestDemoDataIsMadeOnce(t *testing.T) {
 	made, err := startDemo(t.Context(), n, state, demodata.Small)
 	require.NoError(t, err)
 	require.NotEqual(t, half.CompanyID, made.CompanyID)
-	left, err := n.company.Get(t.Context(), half.CompanyID)
+	left, err := n.Company.Get(t.Context(), half.CompanyID)
 	require.NoError(t, err)
 	require.Equal(t, company.Archived, left.Status)
 
-	count := func(dm *demo) any { return n.client(dm.Token).ok(t, "GET", "/orders", "").body["total"] }
+	count := func(dm *demo) any { return n.Client(dm.Token).OK(t, "GET", "/orders", "").Body["total"] }
 	before := count(made)
 	again, err := startDemo(t.Context(), n, state, demodata.None)
 	require.NoError(t, err)
 	require.Equal(t, made.CompanyID, again.CompanyID)
 	require.Equal(t, before, count(again))
-	users, err := n.company.Users(t.Context(), access.System(again.CompanyID), false)
+	users, err := n.Company.Users(t.Context(), access.System(again.CompanyID), false)
 	require.NoError(t, err)
 	require.Len(t, users, 2)
 }
@@ -229,16 +229,16 @@ func TestDemoDataIsMadeOnce(t *testing.T) {
 // The data can be made on any day of the week, at night, and after the clocks were changed.
 func TestDemoDataCanBeMadeAtAnyTime(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
+	n := NewNode(dbtest.Open(t), Alone())
 	zone, err := time.LoadLocation(demodata.TimeZone)
 	require.NoError(t, err)
 	for i, hour := range []int{0, 4, 8, 12, 16, 20, 23} {
 		now := time.Date(2026, time.March, 30+i, hour, 30, 0, 0, zone)
 		t.Run(now.Format("Monday 15:04"), func(t *testing.T) {
 			t.Parallel()
-			dm := &demo{info: &devInfo{}, domains: n.domains, state: t.TempDir(), data: demodata.Small, now: now, out: io.Discard}
+			dm := &demo{info: &devInfo{}, domains: n.Domains, state: t.TempDir(), data: demodata.Small, now: now, out: io.Discard}
 			require.NoError(t, dm.seed(t.Context()))
-			latest := n.client(dm.Token).ok(t, "GET", "/orders?pageSize=1", "")
+			latest := n.Client(dm.Token).OK(t, "GET", "/orders?pageSize=1", "")
 			records, _ := found(t, latest)
 			require.LessOrEqual(t, records[0]["createdAt"], now.UTC().Format(time.RFC3339), "nothing of the future")
 		})

@@ -57,8 +57,8 @@ type DispatcherCmd struct {
 	BackendFlags
 }
 
-// dispatcherOptions configure the dispatcher. Zero values take the defaults of the packages below dispatch.
-type dispatcherOptions struct {
+// DispatcherOptions configure the dispatcher. Zero values take the defaults of the packages below dispatch.
+type DispatcherOptions struct {
 	Roles          []string // all when empty
 	InstanceID     string
 	Lines          []topics.Line
@@ -74,7 +74,7 @@ type dispatcherOptions struct {
 	PropagateTrace bool
 	LogSuccess     int
 	live           *config.Watched[DispatcherCmd]           // nil = the limits stay as they are
-	note           func(name string, notes func() []string) // adds notes to /readyz
+	Note           func(name string, notes func() []string) // adds notes to /readyz
 }
 
 // Check validates the flags.
@@ -101,7 +101,7 @@ func (c *DispatcherCmd) Check() error {
 		errs = append(errs, fmt.Errorf("--egress-proxy: %w", err))
 	}
 	if c.sends() {
-		errs = append(errs, c.check())
+		errs = append(errs, c.CheckKeys())
 	}
 	return errors.Join(errs...)
 }
@@ -122,8 +122,8 @@ func (c *DispatcherCmd) lanes() sender.LaneConfig {
 	return sender.LaneConfig{PerReceiver: c.ReceiverInFlight, PerHost: c.HostInFlight, PerCompany: c.CompanyInFlight, Total: c.InFlight}
 }
 
-func (c *DispatcherCmd) options() (dispatcherOptions, error) {
-	o := dispatcherOptions{
+func (c *DispatcherCmd) options() (DispatcherOptions, error) {
+	o := DispatcherOptions{
 		Roles: c.Roles, Lines: topics.Lines(), Timeout: c.AttemptTimeout,
 		Lanes:      c.lanes(),
 		Breaker:    sender.BreakerConfig{Failures: c.BreakerFailures, Open: c.BreakerOpen, MaxOpen: c.BreakerMaxOpen},
@@ -163,7 +163,7 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *config.
 	opts.live = live
 	var keys *secret.Keys
 	if c.sends() {
-		if keys, err = c.keys(log); err != nil {
+		if keys, err = c.ReadKeys(log); err != nil {
 			return err
 		}
 	}
@@ -173,16 +173,16 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *config.
 	})
 }
 
-func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts dispatcherOptions, keys *secret.Keys) error {
+func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts DispatcherOptions, keys *secret.Keys) error {
 	probe, err := kafka.NewClient(r.broker)
 	if err != nil {
 		return err
 	}
 	defer probe.Close()
 	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
-	all := newDomains(r.db, domainConfig{Policy: c.Policy, AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
-	opts.note = r.tel.Note
-	parts, err := dispatcherParts(r.db, r.broker, all, opts, log)
+	all := NewDomains(r.db, DomainConfig{Policy: c.Policy, AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
+	opts.Note = r.tel.Note
+	parts, err := DispatcherParts(r.db, r.broker, all, opts, log)
 	if err != nil {
 		return err
 	}
@@ -191,8 +191,8 @@ func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts
 	return r.run(ctx, log, started, parts...)
 }
 
-// dispatcherParts creates the parts of the dispatcher named in the options.
-func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOptions, log *slog.Logger) ([]func(context.Context) error, error) {
+// DispatcherParts creates the parts of the dispatcher named in the options.
+func DispatcherParts(d *db.DB, broker kafka.Config, all *Domains, o DispatcherOptions, log *slog.Logger) ([]func(context.Context) error, error) {
 	var runs []func(context.Context) error
 	for _, role := range []struct {
 		name string
@@ -218,44 +218,44 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 // componentAge is how long a company's components are cached without an invalidation.
 const componentAge = 5 * time.Second
 
-func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
-	r, err := router.New(d, all.events, newComponents(all), router.Config{Kafka: broker, InstanceID: o.InstanceID, TTL: all.policy.DeliveryTTL, Log: log})
+func (o DispatcherOptions) router(d *db.DB, broker kafka.Config, all *Domains, log *slog.Logger) (func(context.Context) error, error) {
+	r, err := router.New(d, all.Events, newComponents(all), router.Config{Kafka: broker, InstanceID: o.InstanceID, TTL: all.Policy.DeliveryTTL, Log: log})
 	if err != nil {
 		return nil, err
 	}
 	return r.Run, nil
 }
 
-func newComponents(all *domains) match.Components {
-	return match.NewComponents(componentAge, all.componentsOf)
+func newComponents(all *Domains) match.Components {
+	return match.NewComponents(componentAge, all.ComponentsOf)
 }
 
-// componentsOf reads the components of companies. A deleted company counts as having all, so that the events raised
+// ComponentsOf reads the components of companies. A deleted company counts as having all, so that the events raised
 // before its deletion are still delivered.
-func (all *domains) componentsOf(ctx context.Context, ids []tenant.ID) (map[tenant.ID]access.Components, error) {
-	found, err := all.company.ComponentsOf(ctx, ids)
+func (all *Domains) ComponentsOf(ctx context.Context, ids []tenant.ID) (map[tenant.ID]access.Components, error) {
+	found, err := all.Company.ComponentsOf(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
 		if _, exists := found[id]; !exists {
-			found[id] = all.access.Components()
+			found[id] = all.Access.Components()
 		}
 	}
 	return found, nil
 }
 
-func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
+func (o DispatcherOptions) sender(d *db.DB, broker kafka.Config, all *Domains, log *slog.Logger) (func(context.Context) error, error) {
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return nil, err
 	}
 	receivers := sender.NewReceiverCache(d, 0)
-	receivers.UseKeys(all.keys, log)
+	receivers.UseKeys(all.Keys, log)
 	s := sender.New(sender.Config{
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
 		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
-		Retry:          sender.RetryConfig{MaxAttempts: all.policy.MaxAttempts, Lines: o.Lines, LastChance: cmp.Or(o.SweepGrace, 10*time.Minute) + 20*time.Minute},
+		Retry:          sender.RetryConfig{MaxAttempts: all.Policy.MaxAttempts, Lines: o.Lines, LastChance: cmp.Or(o.SweepGrace, 10*time.Minute) + 20*time.Minute},
 		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout, Proxy: o.EgressProxy},
 		PropagateTrace: o.PropagateTrace, LogSuccess: o.LogSuccess, Log: log,
 	}, d, client, receivers)
@@ -269,7 +269,7 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, all *domains, l
 	}, nil
 }
 
-func (o dispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
+func (o DispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
 	l, err := delay.New(delay.Config{Kafka: broker, InstanceID: o.InstanceID, Lines: o.Lines, Log: log})
 	if err != nil {
 		return nil, err
@@ -277,16 +277,16 @@ func (o dispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(co
 	return l.Run, nil
 }
 
-func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
+func (o DispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *Domains, log *slog.Logger) (func(context.Context) error, error) {
 	s, err := sweeper.New(d, sweeper.Config{
-		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, Policy: all.policy, Lines: o.Lines,
-		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.webhooks,
-		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.events, Components: newComponents(all), Log: log}, Log: log,
+		Kafka: broker, Owner: NodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, Policy: all.Policy, Lines: o.Lines,
+		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.Webhooks,
+		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.Events, Components: newComponents(all), Log: log}, Log: log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.note("partitions", s.PartitionNotes)
-	o.note("deliveries_stuck", s.StuckNotes)
+	o.Note("partitions", s.PartitionNotes)
+	o.Note("deliveries_stuck", s.StuckNotes)
 	return s.Run, nil
 }

@@ -16,13 +16,13 @@ var aLink = regexp.MustCompile(`(?:href|src)="([^"]+)"`)
 // Every link of the pages about an API leads to a page, and to a place on it.
 func TestDocumentationHasNoDeadLinks(t *testing.T) {
 	t.Parallel()
-	for base, api := range bothAPIs() {
+	for base, api := range BothAPIs() {
 		pages := map[string]string{}
 		read := func(address string) string {
 			if _, ok := pages[address]; !ok {
-				got := askOf(t, api, "", "GET", address, "")
-				require.Equal(t, 200, got.status, address)
-				pages[address] = got.raw
+				got := AskOf(t, api, "", "GET", address, "")
+				require.Equal(t, 200, got.Status, address)
+				pages[address] = got.Raw
 			}
 			return pages[address]
 		}
@@ -62,8 +62,8 @@ func TestDocumentationHasNoDeadLinks(t *testing.T) {
 // The page of each tag is for its operations alone, and its description is complete.
 func TestEachTagHasAPage(t *testing.T) {
 	t.Parallel()
-	for base, api := range bothAPIs() {
-		index := askOf(t, api, "", "GET", base+"/docs", "").raw
+	for base, api := range BothAPIs() {
+		index := AskOf(t, api, "", "GET", base+"/docs", "").Raw
 		for _, op := range api.Ops() {
 			require.Contains(t, index, `href="`+base+"/docs/"+url.PathEscape(op.Tag)+"#/"+url.PathEscape(op.Tag)+"/"+op.ID+`"`)
 		}
@@ -74,17 +74,17 @@ func TestEachTagHasAPage(t *testing.T) {
 				continue
 			}
 			tags[op.Tag] = true
-			got := askOf(t, api, "", "GET", base+"/docs/"+url.PathEscape(op.Tag)+".json", "")
-			require.Equal(t, 200, got.status)
-			count += strings.Count(got.raw, `"operationId":`)
+			got := AskOf(t, api, "", "GET", base+"/docs/"+url.PathEscape(op.Tag)+".json", "")
+			require.Equal(t, 200, got.Status)
+			count += strings.Count(got.Raw, `"operationId":`)
 			var doc struct {
 				Components struct {
 					Schemas map[string]json.RawMessage `json:"schemas"`
 				} `json:"components"`
 			}
-			require.NoError(t, json.Unmarshal([]byte(got.raw), &doc))
+			require.NoError(t, json.Unmarshal([]byte(got.Raw), &doc))
 			used := map[string]bool{}
-			for _, ref := range regexp.MustCompile(`#/components/schemas/(\w+)`).FindAllStringSubmatch(got.raw, -1) {
+			for _, ref := range regexp.MustCompile(`#/components/schemas/(\w+)`).FindAllStringSubmatch(got.Raw, -1) {
 				require.Contains(t, doc.Components.Schemas, ref[1], op.Tag)
 				used[ref[1]] = true
 			}
@@ -92,7 +92,7 @@ func TestEachTagHasAPage(t *testing.T) {
 		}
 		require.Equal(t, len(api.Ops()), count, "each operation is on one page")
 		for _, name := range []string{"Nothing", "Nothing.json", "reference/nothing.md", "..%2fLICENSE", "../LICENSE.md"} {
-			require.Equal(t, 404, askOf(t, api, "", "GET", base+"/docs/"+name, "").status, name)
+			require.Equal(t, 404, AskOf(t, api, "", "GET", base+"/docs/"+name, "").Status, name)
 		}
 	}
 }

@@ -54,40 +54,40 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
-// domains are the services of one process, each handed what it needs of the others. A service that nothing else needs has no field.
-type domains struct {
-	db         *db.DB
-	policy     webhook.Policy
-	lists      *list.Node
-	company    *company.Service
-	files      *files.Service
-	catalog    *catalog.Service
-	offerings  *offerings.Service
-	clients    *clients.Service
-	warehouse  *warehouse.Service
-	suppliers  *suppliers.Service
-	receipts   *receipts.Service
-	leads      *leads.Service
-	orders     *orders.Service
-	deals      *deals.Service
-	sales      *sales.Service
-	scheduling *scheduling.Service
-	webhooks   *webhooks.Service
-	console    *audit.Service
-	accounts   *accounts.Service
+// Domains are the services of one process, each handed what it needs of the others. A service that nothing else needs has no field.
+type Domains struct {
+	DB         *db.DB
+	Policy     webhook.Policy
+	Lists      *list.Node
+	Company    *company.Service
+	Files      *files.Service
+	Catalog    *catalog.Service
+	Offerings  *offerings.Service
+	Clients    *clients.Service
+	Warehouse  *warehouse.Service
+	Suppliers  *suppliers.Service
+	Receipts   *receipts.Service
+	Leads      *leads.Service
+	Orders     *orders.Service
+	Deals      *deals.Service
+	Sales      *sales.Service
+	Scheduling *scheduling.Service
+	Webhooks   *webhooks.Service
+	Console    *audit.Service
+	Accounts   *accounts.Service
 	jobs       *jobs.Service
-	operators  *secret.Operators
+	Operators  *secret.Operators
 	declared   []domain.Domain
 	external   []externalService
 	admin      []adminService
 	workers    []jobService
 	demos      []demoService
-	events     *event.Registry
-	access     *access.Registry
-	keys       *secret.Keys
+	Events     *event.Registry
+	Access     *access.Registry
+	Keys       *secret.Keys
 }
 
-type domainConfig struct {
+type DomainConfig struct {
 	Policy        webhook.Policy // of deliveries and of the event log; required with a database
 	AllowInsecure bool
 	PublicURL     string             // scheme and host that clients reach the API at; "" makes links relative
@@ -101,67 +101,67 @@ type domainConfig struct {
 	Log           *slog.Logger
 }
 
-// newDomains makes the services. Without a database they can only be described. A domain follows those that it needs and those
+// NewDomains makes the services. Without a database they can only be described. A domain follows those that it needs and those
 // that its samples refer to.
-func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d, policy: cfg.Policy, lists: newLists(d), events: event.NewRegistry(), access: access.NewRegistry(nil, nil), keys: cfg.Keys, operators: cfg.Operators}
+func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
+	all := &Domains{DB: d, Policy: cfg.Policy, Lists: newLists(d), Events: event.NewRegistry(), Access: access.NewRegistry(nil, nil), Keys: cfg.Keys, Operators: cfg.Operators}
 	numbers := numbering.New(numbering.Config{DB: d})
-	all.company = add(all, company.Domain(), company.New(company.Config{
-		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell,
+	all.Company = add(all, company.Domain(), company.New(company.Config{
+		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.Access, Log: cfg.Log, Cell: cfg.Cell,
 	}), withAPI, withAdminAPI)
 	if cfg.Files == nil && d != nil {
 		cfg.Files = blob.NewDatabase(d)
 	}
-	all.files = add(all, files.Domain(), files.New(files.Config{
+	all.Files = add(all, files.Domain(), files.New(files.Config{
 		DB: d, Store: cfg.Files, Keys: cfg.Keys, Quota: cfg.FileQuota, Root: cfg.PublicURL + httpapi.BasePath, Log: cfg.Log,
 	}), withAPI)
-	all.accounts = add(all, accounts.Domain(), accounts.New(accounts.Config{
-		DB: d, Keys: cfg.Keys, Active: all.company.SignsIn, URL: cfg.ConsoleURL, Provider: cfg.Provider, Log: cfg.Log,
+	all.Accounts = add(all, accounts.Domain(), accounts.New(accounts.Config{
+		DB: d, Keys: cfg.Keys, Active: all.Company.SignsIn, URL: cfg.ConsoleURL, Provider: cfg.Provider, Log: cfg.Log,
 	}))
-	all.catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
+	all.Catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
 		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{},
 	}), withAPI, withAdminAPI, withJobs)
-	items := documentItems{all.catalog}
-	all.offerings = add(all, offerings.Domain(), offerings.New(offerings.Config{
+	items := documentItems{all.Catalog}
+	all.Offerings = add(all, offerings.Domain(), offerings.New(offerings.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	}), withAPI)
 	events := add(all, calendar.Domain(), calendar.New())
-	all.warehouse = add(all, warehouse.Domain(), warehouse.New(warehouse.Config{
-		DB: d, Products: all.catalog, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: all.company,
+	all.Warehouse = add(all, warehouse.Domain(), warehouse.New(warehouse.Config{
+		DB: d, Products: all.Catalog, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: all.Company,
 	}), withAPI, withAdminAPI)
-	all.suppliers = add(all, suppliers.Domain(), suppliers.New(suppliers.Config{DB: d, Products: all.catalog}), withAPI, withDemo)
-	all.receipts = add(all, receipts.Domain(), receipts.New(receipts.Config{
-		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
+	all.Suppliers = add(all, suppliers.Domain(), suppliers.New(suppliers.Config{DB: d, Products: all.Catalog}), withAPI, withDemo)
+	all.Receipts = add(all, receipts.Domain(), receipts.New(receipts.Config{
+		DB: d, Catalog: all.Catalog, Stock: all.Warehouse, Suppliers: suppliers.Names, Users: all.Company.UserNames,
 	}), withAPI)
-	all.clients = add(all, clients.Domain(), clients.New(clients.Config{DB: d, Users: all.company, Items: items}), withAPI, withAdminAPI)
-	all.orders = add(all, orders.Domain(), orders.New(orders.Config{
-		DB: d, Numbers: numbers, Catalog: items, Clients: all.clients, Stock: all.warehouse, Users: all.company,
-		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Deals: deals.Known,
+	all.Clients = add(all, clients.Domain(), clients.New(clients.Config{DB: d, Users: all.Company, Items: items}), withAPI, withAdminAPI)
+	all.Orders = add(all, orders.Domain(), orders.New(orders.Config{
+		DB: d, Numbers: numbers, Catalog: items, Clients: all.Clients, Stock: all.Warehouse, Users: all.Company,
+		PriceLists: all.Clients, Addresses: all.Clients, Assets: clients.KnownAssets, Deals: deals.Known,
 	}), withAPI)
-	all.sales = add(all, sales.Domain(), sales.New(sales.Config{
-		DB: d, Numbers: numbers, Catalog: items, Clients: all.clients, Stock: all.warehouse, Users: all.company,
-		Branches: all.company, PriceLists: all.clients,
+	all.Sales = add(all, sales.Domain(), sales.New(sales.Config{
+		DB: d, Numbers: numbers, Catalog: items, Clients: all.Clients, Stock: all.Warehouse, Users: all.Company,
+		Branches: all.Company, PriceLists: all.Clients,
 	}), withAPI)
-	all.scheduling = add(all, scheduling.Domain(), scheduling.New(scheduling.Config{
-		DB: d, Calendar: events, Clients: all.clients, Service: offerings.Booked, Services: offerings.Known,
-		Users: all.company.KnownUsers, Branches: all.company.KnownBranches,
+	all.Scheduling = add(all, scheduling.Domain(), scheduling.New(scheduling.Config{
+		DB: d, Calendar: events, Clients: all.Clients, Service: offerings.Booked, Services: offerings.Known,
+		Users: all.Company.KnownUsers, Branches: all.Company.KnownBranches,
 	}), withAPI, withAdminAPI)
-	all.deals = add(all, deals.Domain(), deals.New(deals.Config{
-		DB: d, Access: all.access, Catalog: items, Clients: all.clients, Users: all.company, Branches: all.company, Calendar: events,
-		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
+	all.Deals = add(all, deals.Domain(), deals.New(deals.Config{
+		DB: d, Access: all.Access, Catalog: items, Clients: all.Clients, Users: all.Company, Branches: all.Company, Calendar: events,
+		PriceLists: all.Clients, Addresses: all.Clients, Assets: clients.KnownAssets, Venues: all.Scheduling,
 	}), withAPI, withAdminAPI)
-	all.leads = add(all, leads.Domain(), leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals}), withAPI)
-	add(all, reports.Domain(), reports.New(reports.Config{DB: d, Lists: all.lists, Log: cfg.Log}), withAPI)
+	all.Leads = add(all, leads.Domain(), leads.New(leads.Config{DB: d, Users: all.Company, Clients: all.Clients, Deals: all.Deals}), withAPI)
+	add(all, reports.Domain(), reports.New(reports.Config{DB: d, Lists: all.Lists, Log: cfg.Log}), withAPI)
 	// These work on what all of the above declare, and stay last.
-	all.webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
-		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Policy: cfg.Policy, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
+	all.Webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
+		DB: d, Registry: all.Events, Deliveries: store.Deliveries{}, Policy: cfg.Policy, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
 	}), withAPI, withJobs)
 	all.jobs = add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}), withAPI, withJobs)
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}), withAPI, withJobs)
-	add(all, imports.Domain(), imports.New(imports.Config{DB: d, Warehouses: all.warehouse.WarehouseIDs}), withAPI, withJobs)
+	add(all, imports.Domain(), imports.New(imports.Config{DB: d, Warehouses: all.Warehouse.WarehouseIDs}), withAPI, withJobs)
 	add(all, requests.Domain(), requests.New(requests.Config{DB: d}), withAPI)
-	all.console = add(all, audit.Domain(), audit.New(audit.Config{DB: d, Operators: cfg.Operators, Access: all.access}), withAdminAPI)
-	all.events.Recorded = schemas.Examples(schemas.EventExamples)
+	all.Console = add(all, audit.Domain(), audit.New(audit.Config{DB: d, Operators: cfg.Operators, Access: all.Access}), withAdminAPI)
+	all.Events.Recorded = schemas.Examples(schemas.EventExamples)
 	return all
 }
 
@@ -175,27 +175,27 @@ type (
 	}
 )
 
-func withAPI[S externalService](all *domains, s S)   { all.external = append(all.external, s) }
-func withAdminAPI[S adminService](all *domains, s S) { all.admin = append(all.admin, s) }
-func withJobs[S jobService](all *domains, s S)       { all.workers = append(all.workers, s) }
-func withDemo[S demoService](all *domains, s S)      { all.demos = append(all.demos, s) }
+func withAPI[S externalService](all *Domains, s S)   { all.external = append(all.external, s) }
+func withAdminAPI[S adminService](all *Domains, s S) { all.admin = append(all.admin, s) }
+func withJobs[S jobService](all *Domains, s S)       { all.workers = append(all.workers, s) }
+func withDemo[S demoService](all *Domains, s S)      { all.demos = append(all.demos, s) }
 
 // add takes in a domain: what it declares, and its service with what that takes part in.
-func add[S any](all *domains, d domain.Domain, service S, parts ...func(*domains, S)) S {
+func add[S any](all *Domains, d domain.Domain, service S, parts ...func(*Domains, S)) S {
 	all.declared = append(all.declared, d)
-	all.access.Add(d.Scopes, d.Components)
-	all.events.Add(d.Events)
+	all.Access.Add(d.Scopes, d.Components)
+	all.Events.Add(d.Events)
 	for _, part := range parts {
 		part(all, service)
 	}
 	return service
 }
 
-// declared is what the domains say of themselves.
-func declared() []domain.Domain { return newDomains(nil, domainConfig{}).declared }
+// Declared is what the domains say of themselves.
+func Declared() []domain.Domain { return NewDomains(nil, DomainConfig{}).declared }
 
-// demo creates the demo records of the domains that know theirs.
-func (all *domains) demo(ctx context.Context, tx *db.Tx, by access.Caller) error {
+// Demo creates the demo records of the domains that know theirs.
+func (all *Domains) Demo(ctx context.Context, tx *db.Tx, by access.Caller) error {
 	for _, s := range all.demos {
 		if err := s.Demo(ctx, tx, by); err != nil {
 			return err
@@ -204,8 +204,8 @@ func (all *domains) demo(ctx context.Context, tx *db.Tx, by access.Caller) error
 	return nil
 }
 
-// jobHandlers do the work of the jobs of all domains.
-func (all *domains) jobHandlers() []job.Handler {
+// JobHandlers do the work of the jobs of all domains.
+func (all *Domains) JobHandlers() []job.Handler {
 	var handlers []job.Handler
 	for _, s := range all.workers {
 		handlers = append(handlers, s.Jobs()...)
@@ -216,15 +216,15 @@ func (all *domains) jobHandlers() []job.Handler {
 // jobTypes are the names of all kinds of jobs.
 func jobTypes() []string {
 	var names []string
-	for _, h := range newDomains(nil, domainConfig{}).jobHandlers() {
+	for _, h := range NewDomains(nil, DomainConfig{}).JobHandlers() {
 		names = append(names, h.Name)
 	}
 	return names
 }
 
-// newWorker makes the worker of an API node.
-func (all *domains) newWorker(parallel int, log *slog.Logger) *job.Worker {
-	return job.NewWorker(job.Config{DB: all.db, Owner: nodeName(), Handlers: all.jobHandlers(), Parallel: parallel, Log: log})
+// NewWorker makes the worker of an API node.
+func (all *Domains) NewWorker(parallel int, log *slog.Logger) *job.Worker {
+	return job.NewWorker(job.Config{DB: all.DB, Owner: NodeName(), Handlers: all.JobHandlers(), Parallel: parallel, Log: log})
 }
 
 // documentItems reads the items of document lines: products from the catalog and services from the offerings.
@@ -254,9 +254,9 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 }
 
 // apiConfig adds what both APIs share.
-func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
-	cfg.Lists = all.lists
-	cfg.DB, cfg.Keys, cfg.Changelog, cfg.Guide = all.db, all.keys, tradegrid.Changelog, tradegrid.Docs()
+func (all *Domains) apiConfig(cfg httpapi.Config) httpapi.Config {
+	cfg.Lists = all.Lists
+	cfg.DB, cfg.Keys, cfg.Changelog, cfg.Guide = all.DB, all.Keys, tradegrid.Changelog, tradegrid.Docs()
 	for _, d := range all.declared {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 		for _, t := range d.Tables {
@@ -266,10 +266,10 @@ func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
 	return cfg
 }
 
-// newAPI makes the external API with the operations and the error codes of all domains.
-func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
+// NewAPI makes the external API with the operations and the error codes of all domains.
+func (all *Domains) NewAPI(cfg httpapi.Config) *httpapi.API {
 	cfg = all.apiConfig(cfg)
-	cfg.Auth, cfg.AsyncAPI, cfg.Examples = all.company, all.events.AsyncAPI, schemas.Examples(schemas.ExternalExamples)
+	cfg.Auth, cfg.AsyncAPI, cfg.Examples = all.Company, all.Events.AsyncAPI, schemas.Examples(schemas.ExternalExamples)
 	api := httpapi.New(cfg)
 	for _, s := range all.external {
 		s.Register(api)
@@ -277,11 +277,11 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	return api
 }
 
-// newAdminAPI makes the admin API.
-func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
+// NewAdminAPI makes the admin API.
+func (all *Domains) NewAdminAPI(cfg httpapi.Config) *httpapi.API {
 	cfg = all.apiConfig(cfg)
-	cfg.Auth, cfg.Examples = all.console, schemas.Examples(schemas.AdminExamples)
-	cfg.Admin = &httpapi.Admin{Companies: all.company, Audit: all.console}
+	cfg.Auth, cfg.Examples = all.Console, schemas.Examples(schemas.AdminExamples)
+	cfg.Admin = &httpapi.Admin{Companies: all.Company, Audit: all.Console}
 	api := httpapi.New(cfg)
 	for _, s := range all.admin {
 		s.RegisterAdmin(api)
@@ -289,44 +289,44 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	return api
 }
 
-// stockReconciler checks the stock of all companies.
-func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
+// StockReconciler checks the stock of all companies.
+func (all *Domains) StockReconciler(log *slog.Logger) *warehouse.Reconciler {
 	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
-		DB: all.db, Reserves: all.orders.Reserved, Companies: all.company.IDs, Log: log,
+		DB: all.DB, Reserves: all.Orders.Reserved, Companies: all.Company.IDs, Log: log,
 	})
 }
 
-// newPlatform makes what operators look after; nil brokers = there are none.
-func (all *domains) newPlatform(brokers *kafka.Config, log *slog.Logger) *operations.Platform {
-	return all.newPlatformWith(operations.Config{Brokers: brokers, Log: log})
+// NewPlatform makes what operators look after; nil brokers = there are none.
+func (all *Domains) NewPlatform(brokers *kafka.Config, log *slog.Logger) *operations.Platform {
+	return all.NewPlatformWith(operations.Config{Brokers: brokers, Log: log})
 }
 
-// newPlatformWith is newPlatform with the declaration of topics, to compare the cluster with.
-func (all *domains) newPlatformWith(cfg operations.Config) *operations.Platform {
-	cfg.DB, cfg.Deliveries, cfg.Events, cfg.Components, cfg.Stock = all.db, all.webhooks, all.events, newComponents(all), all.stockReconciler(cfg.Log)
+// NewPlatformWith is newPlatform with the declaration of topics, to compare the cluster with.
+func (all *Domains) NewPlatformWith(cfg operations.Config) *operations.Platform {
+	cfg.DB, cfg.Deliveries, cfg.Events, cfg.Components, cfg.Stock = all.DB, all.Webhooks, all.Events, newComponents(all), all.StockReconciler(cfg.Log)
 	return operations.New(cfg)
 }
 
-// noticeSender tells the owners of companies what needs their attention.
-func (all *domains) noticeSender(mails notice.Transport, from string, log *slog.Logger) *notice.Sender {
+// NoticeSender tells the owners of companies what needs their attention.
+func (all *Domains) NoticeSender(mails notice.Transport, from string, log *slog.Logger) *notice.Sender {
 	return notice.NewSender(notice.Config{
-		DB: all.db, Find: []notice.Find{all.company.TellExpiring, all.webhooks.TellFailing}, Transport: mails, From: from, Log: log,
+		DB: all.DB, Find: []notice.Find{all.Company.TellExpiring, all.Webhooks.TellFailing}, Transport: mails, From: from, Log: log,
 	})
 }
 
-// setStock sets how many pieces of a product the default warehouse of a company has.
-func (all *domains) setStock(ctx context.Context, tx *db.Tx, id tenant.ID, product uuid.UUID, pieces int64, reason string) error {
-	w, ok, err := all.warehouse.FindWarehouse(ctx, tx, id, nil)
+// SetStock sets how many pieces of a product the default warehouse of a company has.
+func (all *Domains) SetStock(ctx context.Context, tx *db.Tx, id tenant.ID, product uuid.UUID, pieces int64, reason string) error {
+	w, ok, err := all.Warehouse.FindWarehouse(ctx, tx, id, nil)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return fmt.Errorf("company %s has no default warehouse", id)
 	}
-	_, err = all.warehouse.SetStock(ctx, tx, demoCaller(id), warehouse.Adjustment{ProductID: product, WarehouseID: w, TargetQty: pieces, Reason: reason})
+	_, err = all.Warehouse.SetStock(ctx, tx, DemoCaller(id), warehouse.Adjustment{ProductID: product, WarehouseID: w, TargetQty: pieces, Reason: reason})
 	return err
 }
 
-func demoCaller(id tenant.ID) access.Caller {
+func DemoCaller(id tenant.ID) access.Caller {
 	return access.Caller{Principal: &access.Principal{Company: id, Settings: access.Settings{StockPolicy: access.StockAllowNegative}}}
 }

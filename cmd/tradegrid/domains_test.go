@@ -15,7 +15,7 @@ import (
 // What tokens and companies can have is what it was; clients see both lists sorted.
 func TestScopesAndComponents(t *testing.T) {
 	t.Parallel()
-	r := newDomains(nil, domainConfig{}).access
+	r := NewDomains(nil, DomainConfig{}).Access
 	require.Equal(t, []string{
 		"catalog:read", "catalog:write", "clients:read", "clients:write", "company:read", "deals:read", "deals:write", "events:read",
 		"exports:read", "exports:write", "files:read", "files:write", "leads:read", "leads:write", "orders:read", "orders:write", "sales:read", "sales:write",
@@ -45,33 +45,33 @@ func TestScopesPage(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, newDomains(nil, domainConfig{}).access.Scopes(), listed)
+	require.ElementsMatch(t, NewDomains(nil, DomainConfig{}).Access.Scopes(), listed)
 }
 
 // What operations and events ask for can be had.
 func TestOperationsAskForWhatIsDeclared(t *testing.T) {
 	t.Parallel()
-	all := newDomains(nil, domainConfig{})
-	api := all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
+	all := NewDomains(nil, DomainConfig{})
+	api := all.NewAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
 	for _, op := range api.Ops() {
 		if op.Scope != "" {
-			require.Contains(t, all.access.Scopes(), op.Scope+":read", op.ID)
-			require.Contains(t, all.access.Scopes(), op.Scope+":write", op.ID)
+			require.Contains(t, all.Access.Scopes(), op.Scope+":read", op.ID)
+			require.Contains(t, all.Access.Scopes(), op.Scope+":write", op.ID)
 		}
 		if op.Component != "" {
-			require.NoError(t, all.access.CheckComponent(op.Component), op.ID)
+			require.NoError(t, all.Access.CheckComponent(op.Component), op.ID)
 		}
 	}
-	for _, e := range all.events.All() {
-		require.Contains(t, all.access.Scopes(), e.Scope+":read", e.Name)
-		require.NoError(t, all.access.CheckComponent(e.Component), e.Name)
+	for _, e := range all.Events.All() {
+		require.Contains(t, all.Access.Scopes(), e.Scope+":read", e.Name)
+		require.NoError(t, all.Access.CheckComponent(e.Component), e.Name)
 	}
 }
 
 // A service takes part in whatever it has a method for.
 func TestServicesTakePartInWhatTheyOffer(t *testing.T) {
 	t.Parallel()
-	all := newDomains(nil, domainConfig{})
+	all := NewDomains(nil, DomainConfig{})
 	parts := map[any][4]bool{}
 	take := func(part int, service any) {
 		p := parts[service]

@@ -24,8 +24,8 @@ type EgressTestCmd struct {
 	AllowInsecure bool   `help:"Decide as a dispatcher with --allow-insecure."`
 }
 
-// egressVerdict is what the guard decides, as JSON.
-type egressVerdict struct {
+// EgressVerdict is what the guard decides, as JSON.
+type EgressVerdict struct {
 	Allowed   bool             `json:"allowed"`
 	Fault     string           `json:"fault,omitempty"` // of the URL or its name
 	Addresses []egress.Verdict `json:"addresses"`
@@ -35,7 +35,7 @@ var errRefusedURL = errors.New("the dispatcher would send nothing to this URL")
 
 // Run shows what the sender's guard decides about a URL, by the functions that the sender asks. It sends nothing.
 func (c *EgressTestCmd) Run(ctx context.Context, out io.Writer) error {
-	v := egressVerdict{Addresses: []egress.Verdict{}}
+	v := EgressVerdict{Addresses: []egress.Verdict{}}
 	addresses, err := egress.Decide(ctx, net.DefaultResolver, c.URL, c.AllowInsecure)
 	if err != nil {
 		v.Fault = err.Error()

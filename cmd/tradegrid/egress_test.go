@@ -27,7 +27,7 @@ func TestEgressTest(t *testing.T) {
 	}
 	out, _ := ask(0, "https://[2606:4700::1111]/hook")
 	require.Regexp(t, `2606:4700::1111 +allowed`, out)
-	var v egressVerdict
+	var v EgressVerdict
 	out, _ = ask(0, "http://127.0.0.1/hook", "--allow-insecure", "--json")
 	require.NoError(t, json.Unmarshal([]byte(out), &v))
 	require.True(t, v.Allowed)

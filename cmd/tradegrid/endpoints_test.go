@@ -243,7 +243,7 @@ func (d *described) resolve(s schemaNode) schemaNode {
 
 func describedAPI(t *testing.T) *described {
 	t.Helper()
-	raw, err := newDomains(nil, domainConfig{}).newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}).Description()
+	raw, err := NewDomains(nil, DomainConfig{}).NewAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}).Description()
 	require.NoError(t, err)
 	var d described
 	require.NoError(t, json.Unmarshal(raw, &d))

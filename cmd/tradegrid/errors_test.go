@@ -28,8 +28,8 @@ func errorPage(t *testing.T, api *httpapi.API, base string) string {
 // Every code that the source mentions has a row on the page of error codes, so that every docUrl leads somewhere.
 func TestErrorPageKnowsEveryCode(t *testing.T) {
 	t.Parallel()
-	all, cfg := newDomains(nil, domainConfig{}), httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
-	page := errorPage(t, all.newAPI(cfg), httpapi.BasePath) + errorPage(t, all.newAdminAPI(cfg), httpapi.AdminBasePath)
+	all, cfg := NewDomains(nil, DomainConfig{}), httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
+	page := errorPage(t, all.NewAPI(cfg), httpapi.BasePath) + errorPage(t, all.NewAdminAPI(cfg), httpapi.AdminBasePath)
 	entities := regexp.MustCompile(`(?:apierr\.|[^.\w])(?:NotFound|ReferenceNotFound|missing|Add|One|Of\[\w+\])\((?:err, found, |"\w+", )?"([A-Z_]{4,})"`)
 	literal := regexp.MustCompile(`(?:StateConflict\(|apierr\.New\([\w.]+, |Code: )"([A-Z_]+)"`)
 	found := 0

@@ -159,7 +159,7 @@ func (r *exampleRecorder) examplesOf(t *testing.T, id string) (all []any) {
 	for _, status := range slices.Sorted(maps.Keys(r.kept[id])) {
 		e, s := r.kept[id][status], newStabilizer()
 		fields := object{{"path", s.text(e.path)}}
-		switch media := mediaOf(e.body); {
+		switch media := MediaOf(e.body); {
 		case e.body == "":
 		case media == "application/json":
 			fields = append(fields, member{"body", s.value("", ordered(t, []byte(e.body)))})
@@ -254,7 +254,7 @@ func indent(t *testing.T, v any) []byte {
 // Every operation shows its recorded examples.
 func TestDescriptionShowsTheExamples(t *testing.T) {
 	t.Parallel()
-	for base, api := range bothAPIs() {
+	for base, api := range BothAPIs() {
 		file := descriptionFile
 		if base == httpapi.AdminBasePath {
 			file = adminFile

@@ -26,24 +26,24 @@ import (
 // The two formats say the same of every record of every list: rows are written field by field, lines as a whole.
 func TestFormatsOfExportsAgree(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.OpenNew(t), alone())
+	n := NewNode(dbtest.OpenNew(t), Alone())
 	dm, err := startDemo(t.Context(), n, t.TempDir(), demodata.Small)
 	require.NoError(t, err)
-	apitest.Work(t, n.db, n.jobHandlers())
-	w := n.client(dm.Token)
+	apitest.Work(t, n.DB, n.JobHandlers())
+	w := n.Client(dm.Token)
 	by, err := dm.caller(t.Context(), dm.Token)
 	require.NoError(t, err)
 	export := func(list, format string) string {
-		id := w.ok(t, "POST", "/exports", `{"resource":"`+list+`","format":"`+format+`"}`).id(t)
-		require.Eventually(t, func() bool { return w.ok(t, "GET", "/jobs/"+id, "").body["status"] == "done" }, time.Minute, 5*time.Millisecond, list)
-		found, err := job.Get(t.Context(), n.db, by, uuid.MustParse(id))
+		id := w.OK(t, "POST", "/exports", `{"resource":"`+list+`","format":"`+format+`"}`).ID(t)
+		require.Eventually(t, func() bool { return w.OK(t, "GET", "/jobs/"+id, "").Body["status"] == "done" }, time.Minute, 5*time.Millisecond, list)
+		found, err := job.Get(t.Context(), n.DB, by, uuid.MustParse(id))
 		require.NoError(t, err)
-		raw, err := io.ReadAll(job.Result(t.Context(), n.db, found))
+		raw, err := io.ReadAll(job.Result(t.Context(), n.DB, found))
 		require.NoError(t, err)
 		return string(raw)
 	}
 	records := 0
-	for _, list := range slices.Sorted(maps.Keys(n.api.Lists())) {
+	for _, list := range slices.Sorted(maps.Keys(n.API.Lists())) {
 		rows, err := csv.NewReader(strings.NewReader(export(list, "csv"))).ReadAll()
 		require.NoError(t, err, list)
 		lines := slices.Collect(strings.Lines(export(list, "ndjson")))

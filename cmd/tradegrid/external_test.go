@@ -22,9 +22,9 @@ import (
 type identified struct {
 	*testing.T
 	domain.Sample
-	as
+	Client
 
-	stranger as
+	stranger Client
 	ids      map[string]string
 	made     int
 }
@@ -40,7 +40,7 @@ func (i *identified) body(fields string) string {
 func another(t *testing.T, s domain.Sample, ids map[string]string, n int, fields string) string {
 	t.Helper()
 	var all map[string]any
-	require.NoError(t, json.Unmarshal([]byte(fillIn(s.Create, ids)), &all))
+	require.NoError(t, json.Unmarshal([]byte(FillIn(s.Create, ids)), &all))
 	delete(all, "source")
 	delete(all, "externalId")
 	switch s.Entity {
@@ -64,7 +64,7 @@ func (i *identified) at(source, externalID string) string {
 // list returns the ids of the records that a query finds.
 func (i *identified) list(query string) (found []string) {
 	i.Helper()
-	raw := i.ok(i.T, "GET", i.Path+"?"+query, "").raw
+	raw := i.OK(i.T, "GET", i.Path+"?"+query, "").Raw
 	var records []struct{ ID string }
 	if !strings.HasPrefix(raw, "[") {
 		var page struct{ Items json.RawMessage }
@@ -82,26 +82,26 @@ func (i *identified) list(query string) (found []string) {
 // docs/reference/conventions.md#upsert.
 func TestEveryExternalIDIsUpserted(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	owner, company := n.owner(t)
+	n := NewNode(dbtest.Open(t), Alone())
+	owner, company := n.Owner(t)
 	addBranch(t, n, company) // for the second warehouse
-	stranger, _ := n.owner(t)
+	stranger, _ := n.Owner(t)
 	upserts, batches := map[string]bool{}, map[string]bool{}
-	for _, op := range n.api.Ops() {
+	for _, op := range n.API.Ops() {
 		upserts[op.Path] = op.Method == http.MethodPut
 		batches[op.Path] = op.Method == http.MethodPost
 	}
 	ids, tried, batched := map[string]string{}, 0, 0
-	for _, s := range samples() {
-		do := owner.do
+	for _, s := range Samples() {
+		do := owner.Do
 		if s.Admin {
-			do = n.operator(writerToken).in(company).do
+			do = n.Operator(WriterToken).In(company).Do
 		}
 		made := living{T: t, Sample: s, do: do, has: func(string, string) bool { return false }}.create(ids)
-		ids[s.Entity] = made.id(t)
+		ids[s.Entity] = made.ID(t)
 		if upserts[s.Path+"/by-external-id/{source}/{externalId}"] {
 			tried++
-			i := &identified{T: t, Sample: s, as: owner, stranger: stranger, ids: ids}
+			i := &identified{T: t, Sample: s, Client: owner, stranger: stranger, ids: ids}
 			i.upserted()
 			i.together()
 			i.metadata()
@@ -113,8 +113,8 @@ func TestEveryExternalIDIsUpserted(t *testing.T) {
 	}
 	require.Equal(t, 10, tried)
 	require.Equal(t, 5, batched)
-	page := errorPage(t, n.api, httpapi.BasePath)
-	for _, s := range samples() {
+	page := errorPage(t, n.API, httpapi.BasePath)
+	for _, s := range Samples() {
 		if upserts[s.Path+"/by-external-id/{source}/{externalId}"] {
 			require.Contains(t, page, `id="`+s.Entity+`_EXTERNAL_ID_TAKEN"`)
 		}
@@ -125,34 +125,34 @@ func TestEveryExternalIDIsUpserted(t *testing.T) {
 func (i *identified) upserted() {
 	i.Helper()
 	path, body := i.at("My shop", "ä/1 %"), i.body("")
-	i.do(i.T, "PUT", path, body, "If-Match", `"1"`).refused(i.T, 412, "PRECONDITION_FAILED", "there is none")
+	i.Do(i.T, "PUT", path, body, "If-Match", `"1"`).Refused(i.T, 412, "PRECONDITION_FAILED", "there is none")
 	key := uuid.NewString()
-	made := i.ok(i.T, "PUT", path, body, "X-Idempotency-Key", key)
-	require.Equal(i, http.StatusCreated, made.status)
-	require.Equal(i, []any{"My shop", "ä/1 %"}, []any{made.body["source"], made.body["externalId"]})
-	require.Equal(i, `"1"`, made.header.Get("ETag"))
-	require.True(i, strings.HasSuffix(made.header.Get("Location"), i.Path+"/"+made.id(i.T)), made.header.Get("Location"))
-	again := i.ok(i.T, "PUT", path, body, "X-Idempotency-Key", key)
-	require.Equal(i, []any{http.StatusCreated, made.raw, "true"}, []any{again.status, again.raw, again.header.Get("X-Idempotent-Replayed")})
+	made := i.OK(i.T, "PUT", path, body, "X-Idempotency-Key", key)
+	require.Equal(i, http.StatusCreated, made.Status)
+	require.Equal(i, []any{"My shop", "ä/1 %"}, []any{made.Body["source"], made.Body["externalId"]})
+	require.Equal(i, `"1"`, made.Header.Get("ETag"))
+	require.True(i, strings.HasSuffix(made.Header.Get("Location"), i.Path+"/"+made.ID(i.T)), made.Header.Get("Location"))
+	again := i.OK(i.T, "PUT", path, body, "X-Idempotency-Key", key)
+	require.Equal(i, []any{http.StatusCreated, made.Raw, "true"}, []any{again.Status, again.Raw, again.Header.Get("X-Idempotent-Replayed")})
 
-	same := i.ok(i.T, "PUT", path, body)
-	require.Equal(i, http.StatusOK, same.status)
-	require.Equal(i, made.body["version"], same.body["version"], "nothing differs: %s\n%s", made.raw, same.raw)
-	require.Equal(i, made.body["id"], same.body["id"])
-	require.Empty(i, same.header.Get("Location"))
+	same := i.OK(i.T, "PUT", path, body)
+	require.Equal(i, http.StatusOK, same.Status)
+	require.Equal(i, made.Body["version"], same.Body["version"], "nothing differs: %s\n%s", made.Raw, same.Raw)
+	require.Equal(i, made.Body["id"], same.Body["id"])
+	require.Empty(i, same.Header.Get("Location"))
 
-	i.do(i.T, "PUT", path, body, "If-Match", `"7"`).refused(i.T, 412, "PRECONDITION_FAILED", "another version")
-	faults := i.do(i.T, "PUT", path, with(body, `"externalId":"2","source":"My shop"`))
+	i.Do(i.T, "PUT", path, body, "If-Match", `"7"`).Refused(i.T, 412, "PRECONDITION_FAILED", "another version")
+	faults := i.Do(i.T, "PUT", path, with(body, `"externalId":"2","source":"My shop"`))
 	require.Equal(i, map[string]string{"externalId": "CONFLICT"}, faultsOf(i.T, faults))
-	require.NotEmpty(i, faultsOf(i.T, i.do(i.T, "PUT", path, `{}`)), "as for a new record")
+	require.NotEmpty(i, faultsOf(i.T, i.Do(i.T, "PUT", path, `{}`)), "as for a new record")
 
-	i.do(i.T, "POST", i.Path, i.body(`{"source":"My shop","externalId":"ä/1 %"}`)).refused(i.T, 409, i.Entity+"_EXTERNAL_ID_TAKEN", "POST "+i.Path)
-	other := i.ok(i.T, "POST", i.Path, i.body(`{"source":"Another shop","externalId":"ä/1 %"}`)).id(i.T)
-	i.do(i.T, "PATCH", i.Path+"/"+other, `{"source":"My shop"}`).refused(i.T, 409, i.Entity+"_EXTERNAL_ID_TAKEN", "PATCH "+i.Path)
+	i.Do(i.T, "POST", i.Path, i.body(`{"source":"My shop","externalId":"ä/1 %"}`)).Refused(i.T, 409, i.Entity+"_EXTERNAL_ID_TAKEN", "POST "+i.Path)
+	other := i.OK(i.T, "POST", i.Path, i.body(`{"source":"Another shop","externalId":"ä/1 %"}`)).ID(i.T)
+	i.Do(i.T, "PATCH", i.Path+"/"+other, `{"source":"My shop"}`).Refused(i.T, 409, i.Entity+"_EXTERNAL_ID_TAKEN", "PATCH "+i.Path)
 
-	require.NotContains(i, i.stranger.ok(i.T, "GET", i.Path+"?source=My%20shop", "").raw, "My shop")
-	require.Equal(i, []string{made.id(i.T)}, i.list("source=My%20shop&externalId=%C3%A4%2F1%20%25"))
-	require.ElementsMatch(i, []string{made.id(i.T), other}, i.list("externalId=%C3%A4%2F1%20%25"))
+	require.NotContains(i, i.stranger.OK(i.T, "GET", i.Path+"?source=My%20shop", "").Raw, "My shop")
+	require.Equal(i, []string{made.ID(i.T)}, i.list("source=My%20shop&externalId=%C3%A4%2F1%20%25"))
+	require.ElementsMatch(i, []string{made.ID(i.T), other}, i.list("externalId=%C3%A4%2F1%20%25"))
 	require.Empty(i, i.list("source=My%20shop&externalId=2"))
 }
 
@@ -160,17 +160,17 @@ func (i *identified) upserted() {
 func (i *identified) together() {
 	i.Helper()
 	path, body := i.at("pos", "together"), i.body("")
-	replies := make([]*reply, 8)
+	replies := make([]*Reply, 8)
 	var all sync.WaitGroup
 	for n := range replies {
-		all.Go(func() { replies[n] = i.do(i.T, "PUT", path, body) })
+		all.Go(func() { replies[n] = i.Do(i.T, "PUT", path, body) })
 	}
 	all.Wait()
 	var statuses []int
 	for _, r := range replies {
-		require.Less(i, r.status, 300, "%s: %s", i.Path, r.raw)
-		require.Equal(i, replies[0].body["id"], r.body["id"])
-		statuses = append(statuses, r.status)
+		require.Less(i, r.Status, 300, "%s: %s", i.Path, r.Raw)
+		require.Equal(i, replies[0].Body["id"], r.Body["id"])
+		statuses = append(statuses, r.Status)
 	}
 	slices.Sort(statuses)
 	require.Equal(i, []int{200, 200, 200, 200, 200, 200, 200, 201}, statuses)
@@ -180,14 +180,14 @@ func (i *identified) together() {
 func (i *identified) metadata() {
 	i.Helper()
 	path, body := i.at("crm", "metadata"), i.body(`{"metadata":{"a":"1","b":" two ","gone":""}}`)
-	made := i.ok(i.T, "PUT", path, body)
-	id := made.id(i.T)
-	require.Equal(i, map[string]any{"a": "1", "b": "two"}, made.body["metadata"])
+	made := i.OK(i.T, "PUT", path, body)
+	id := made.ID(i.T)
+	require.Equal(i, map[string]any{"a": "1", "b": "two"}, made.Body["metadata"])
 	patch := func(metadata string) any {
-		return i.ok(i.T, "PATCH", i.Path+"/"+id, `{"metadata":`+metadata+`}`).body["metadata"]
+		return i.OK(i.T, "PATCH", i.Path+"/"+id, `{"metadata":`+metadata+`}`).Body["metadata"]
 	}
 	require.Equal(i, map[string]any{"a": "1", "b": "", "c": "3"}["a"], patch(`{"b":"","c":"3"}`).(map[string]any)["a"])
-	require.Equal(i, map[string]any{"a": "1", "c": "3"}, i.ok(i.T, "GET", i.Path+"/"+id, "").body["metadata"])
+	require.Equal(i, map[string]any{"a": "1", "c": "3"}, i.OK(i.T, "GET", i.Path+"/"+id, "").Body["metadata"])
 	if i.Entity != "CATEGORY" { // its list is not filtered by metadata
 		require.Equal(i, []string{id}, i.list("metadata%5Ba%5D=1&metadata%5Bc%5D=3"))
 		require.Empty(i, i.list("metadata%5Ba%5D=1&metadata%5Bc%5D=1"))
@@ -198,9 +198,9 @@ func (i *identified) metadata() {
 	}
 	raw, err := json.Marshal(map[string]any{"metadata": many})
 	require.NoError(i, err)
-	require.Equal(i, map[string]string{"metadata": "MAX"}, faultsOf(i.T, i.do(i.T, "PATCH", i.Path+"/"+id, string(raw))), "two and 49 keys")
+	require.Equal(i, map[string]string{"metadata": "MAX"}, faultsOf(i.T, i.Do(i.T, "PATCH", i.Path+"/"+id, string(raw))), "two and 49 keys")
 	for _, wrong := range []string{`{"":"x"}`, `{"a[b]":"x"}`, `{"` + strings.Repeat("k", 41) + `":"x"}`, `{"a":"` + strings.Repeat("v", 501) + `"}`, `{"a":1}`} {
-		require.Len(i, faultsOf(i.T, i.do(i.T, "PATCH", i.Path+"/"+id, `{"metadata":`+wrong+`}`)), 1, wrong)
+		require.Len(i, faultsOf(i.T, i.Do(i.T, "PATCH", i.Path+"/"+id, `{"metadata":`+wrong+`}`)), 1, wrong)
 	}
 	require.Equal(i, map[string]any{}, patch(`null`))
 }
@@ -215,8 +215,8 @@ func (i *identified) batch() {
 		return fmt.Sprintf(`{"op":%q,"source":"batch","externalId":%q%s}`, op, externalID, body)
 	}
 	send := func(items ...string) (results []string, all []any) {
-		r := i.ok(i.T, "POST", i.Path+"/batch", `{"items":[`+strings.Join(items, ",")+`]}`)
-		all = r.body["results"].([]any)
+		r := i.OK(i.T, "POST", i.Path+"/batch", `{"items":[`+strings.Join(items, ",")+`]}`)
+		all = r.Body["results"].([]any)
 		for _, result := range all {
 			code, _ := result.(map[string]any)["code"].(string)
 			results = append(results, strings.TrimSpace(fmt.Sprint(result.(map[string]any)["status"], " ", code)))
@@ -235,9 +235,9 @@ func (i *identified) batch() {
 	}, results)
 	id := all[0].(map[string]any)["id"].(string)
 	require.Equal(i, []string{id}, i.list("source=batch&externalId=1b"))
-	require.Equal(i, map[string]any{"n": "1"}, i.ok(i.T, "GET", i.Path+"/"+id, "").body["metadata"])
+	require.Equal(i, map[string]any{"n": "1"}, i.OK(i.T, "GET", i.Path+"/"+id, "").Body["metadata"])
 	if i.Entity == "CLIENT" {
-		require.Equal(i, 400, i.do(i.T, "POST", i.Path+"/batch", `{"items":[`+item("delete", "3", "")+`]}`).status, "clients are archived, not deleted")
+		require.Equal(i, 400, i.Do(i.T, "POST", i.Path+"/batch", `{"items":[`+item("delete", "3", "")+`]}`).Status, "clients are archived, not deleted")
 		return
 	}
 	results, all = send(item("delete", "3", ""), item("delete", "none", ""), `{"op":"delete"}`, `{"op":"delete","id":"`+id+`"}`, item("upsert", "5", ""))

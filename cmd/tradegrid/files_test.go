@@ -3,8 +3,8 @@ package main
 // images walks the files.
 func (w *walk) images(product string) {
 	w.t.Helper()
-	f := w.id(w.do(201, "POST /files", aPicture(), "?name=mill.png"))
-	w.do(400, "POST /files", aPicture(), "?name=%2F")
+	f := w.id(w.do(201, "POST /files", APicture(), "?name=mill.png"))
+	w.do(400, "POST /files", APicture(), "?name=%2F")
 	w.do(415, "POST /files", "{}")
 	w.do(200, "GET /files", "", "?mediaType=image/png&search=mill&sort=name")
 	w.do(200, "GET /files/{id}", "", f)

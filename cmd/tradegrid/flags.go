@@ -37,13 +37,13 @@ type DatabaseSource struct {
 	DatabasePasswordFile string `name:"database-password-file" help:"File with the database password, which replaces the one in the URL; read for each connection." type:"path" placeholder:"FILE"`
 }
 
-// databaseConfig returns the configuration for package db.
-func (f DatabaseSource) databaseConfig() db.Config {
+// DatabaseConfig returns the configuration for package db.
+func (f DatabaseSource) DatabaseConfig() db.Config {
 	return db.Config{URL: f.DatabaseURL, URLFile: f.DatabaseURLFile, PasswordFile: f.DatabasePasswordFile}
 }
 
 // Check reads the files, too.
-func (f DatabaseSource) Check() error { return f.databaseConfig().Validate() }
+func (f DatabaseSource) Check() error { return f.DatabaseConfig().Validate() }
 
 // DatabaseFlags configure the database connections.
 type DatabaseFlags struct {
@@ -85,19 +85,19 @@ type SecretKeysFlags struct {
 	SecretKeysFile string `help:"File with the keys that encrypt webhook secrets, one per line as id:key, the key being 32 bytes in base64 (openssl rand -base64 32). The first encrypts, all decrypt. Read again when it changes." type:"path" placeholder:"FILE"`
 }
 
-const flagSecretKeys = "--secret-keys-file"
+const FlagSecretKeys = "--secret-keys-file"
 
-// keys reads the file.
-func (f SecretKeysFlags) keys(log *slog.Logger) (*secret.Keys, error) {
+// ReadKeys reads the file.
+func (f SecretKeysFlags) ReadKeys(log *slog.Logger) (*secret.Keys, error) {
 	if f.SecretKeysFile == "" {
-		return nil, errors.New(flagSecretKeys + " is required: give a file with a line id:key, the key from openssl rand -base64 32; see docs/operations.md#keys-of-webhook-secrets")
+		return nil, errors.New(FlagSecretKeys + " is required: give a file with a line id:key, the key from openssl rand -base64 32; see docs/operations.md#keys-of-webhook-secrets")
 	}
-	return secret.ReadKeys(flagSecretKeys, f.SecretKeysFile, log)
+	return secret.ReadKeys(FlagSecretKeys, f.SecretKeysFile, log)
 }
 
-// check reads the file, too.
-func (f SecretKeysFlags) check() error {
-	_, err := f.keys(nil)
+// CheckKeys reads the file, too.
+func (f SecretKeysFlags) CheckKeys() error {
+	_, err := f.ReadKeys(nil)
 	return err
 }
 
@@ -220,7 +220,7 @@ type KafkaFlags struct {
 	KafkaSession      time.Duration `help:"Session timeout of consumers: after a crash, others wait this long to take over its partitions." default:"45s"`
 }
 
-func (f KafkaFlags) kafkaConfig(role string, log *slog.Logger) (kafka.Config, error) {
+func (f KafkaFlags) KafkaConfig(role string, log *slog.Logger) (kafka.Config, error) {
 	cfg := kafka.Config{
 		Brokers: f.KafkaBrokers, ClientID: "tradegrid-" + role, Session: f.KafkaSession, Log: log,
 		TLS:  kafka.TLS{Enabled: f.KafkaTLS, CAFile: f.KafkaCAFile, CertFile: f.KafkaCertFile, KeyFile: f.KafkaKeyFile},
@@ -238,7 +238,7 @@ type OptionalKafkaFlags KafkaFlags
 
 // Check reads the files, too.
 func (f KafkaFlags) Check() error {
-	_, err := f.kafkaConfig("", nil)
+	_, err := f.KafkaConfig("", nil)
 	return err
 }
 
@@ -276,12 +276,12 @@ func (f OpsFlags) start(ctx context.Context, role string, log *slog.Logger, metr
 		all = append(all, m...)
 	}
 	return export.Start(ctx, export.Config{
-		Service: "tradegrid-" + role, Instance: nodeName(), Release: release, Endpoint: f.OTLPEndpoint, Signals: f.OTLPSignals,
+		Service: "tradegrid-" + role, Instance: NodeName(), Release: Release, Endpoint: f.OTLPEndpoint, Signals: f.OTLPSignals,
 		Interval: f.OTLPInterval, Sample: f.TraceSample, KeepSlow: f.TraceSlow, Metrics: all, Log: log,
 	})
 }
 
-func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+func Listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", flag, address, err)

@@ -27,23 +27,23 @@ import (
 
 // shop is a company with a worker for its jobs.
 type shop struct {
-	as
+	Client
 	t  *testing.T
 	by access.Caller // for results, which the tests of the API do not stream
 }
 
 // newShop is a company with a token for everything.
-func newShop(t *testing.T, n *node, id tenant.ID, token string) shop {
+func newShop(t *testing.T, n *Node, id tenant.ID, token string) shop {
 	t.Helper()
-	return shop{n.client(token), t, access.Caller{Principal: &access.Principal{Company: id, Scopes: apitest.Scopes("*:write")}}}
+	return shop{n.Client(token), t, access.Caller{Principal: &access.Principal{Company: id, Scopes: apitest.Scopes("*:write")}}}
 }
 
 // demoShop is the demo company, with a worker for the jobs of all companies.
-func demoShop(t *testing.T, n *node) shop {
+func demoShop(t *testing.T, n *Node) shop {
 	t.Helper()
 	dm, err := startDemo(t.Context(), n, t.TempDir(), demodata.Small)
 	require.NoError(t, err)
-	apitest.Work(t, n.db, n.jobHandlers())
+	apitest.Work(t, n.DB, n.JobHandlers())
 	by, err := dm.caller(t.Context(), dm.Token)
 	require.NoError(t, err)
 	s := newShop(t, n, by.Company, dm.Token)
@@ -56,13 +56,13 @@ func (s shop) result(id string) (summary map[string]any, raw []byte) {
 	s.t.Helper()
 	var got map[string]any
 	require.Eventually(s.t, func() bool {
-		got = s.ok(s.t, "GET", "/jobs/"+id, "").body
+		got = s.OK(s.t, "GET", "/jobs/"+id, "").Body
 		return got["status"] == "done" || got["status"] == "failed"
 	}, time.Minute, 5*time.Millisecond)
 	require.Equal(s.t, "done", got["status"], "%v", got["error"])
-	found, err := job.Get(s.t.Context(), s.node.db, s.by, uuid.MustParse(id))
+	found, err := job.Get(s.t.Context(), s.Node.DB, s.by, uuid.MustParse(id))
 	require.NoError(s.t, err)
-	raw, err = io.ReadAll(job.Result(s.t.Context(), s.node.db, found))
+	raw, err = io.ReadAll(job.Result(s.t.Context(), s.Node.DB, found))
 	require.NoError(s.t, err)
 	summary, _ = got["summary"].(map[string]any)
 	return summary, raw
@@ -70,7 +70,7 @@ func (s shop) result(id string) (summary map[string]any, raw []byte) {
 
 func (s shop) export(body string) []byte {
 	s.t.Helper()
-	_, raw := s.result(s.ok(s.t, "POST", "/exports", body).id(s.t))
+	_, raw := s.result(s.OK(s.t, "POST", "/exports", body).ID(s.t))
 	return raw
 }
 
@@ -79,8 +79,8 @@ func (s shop) imported(query, media string, file []byte) (summary map[string]any
 	s.t.Helper()
 	req := httptest.NewRequestWithContext(s.t.Context(), "POST", httpapi.BasePath+"/imports?"+query, bytes.NewReader(file))
 	req.Header.Set("Content-Type", media)
-	req.Header.Set("Authorization", "Bearer "+s.token)
-	res, err := s.node.api.App().Test(req, -1)
+	req.Header.Set("Authorization", "Bearer "+s.Token)
+	res, err := s.Node.API.App().Test(req, -1)
 	require.NoError(s.t, err)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
@@ -99,7 +99,7 @@ func (s shop) imported(query, media string, file []byte) (summary map[string]any
 
 func (s shop) events() (n int64) {
 	s.t.Helper()
-	require.NoError(s.t, s.node.db.QueryRow(s.t.Context(), `SELECT count(*) FROM outbox WHERE company_id = $1`, s.by.Company).Scan(&n))
+	require.NoError(s.t, s.Node.DB.QueryRow(s.t.Context(), `SELECT count(*) FROM outbox WHERE company_id = $1`, s.by.Company).Scan(&n))
 	return n
 }
 
@@ -108,7 +108,7 @@ var medias = map[string]string{"csv": "text/csv", "xlsx": spreadsheet.MediaXLSX}
 // What an export writes an import takes back: nothing has changed, and nothing is announced.
 func TestExportsCanBeImported(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.OpenNew(t), alone())
+	n := NewNode(dbtest.OpenNew(t), Alone())
 	s := demoShop(t, n)
 	for _, resource := range []string{"products", "clients", "stocks", "suppliers", "services"} {
 		for _, options := range []string{`"format":"csv"`, `"format":"csv","bom":true,"delimiter":";","decimalSeparator":","`, `"format":"xlsx"`} {
@@ -141,17 +141,17 @@ func TestExportsCanBeImported(t *testing.T) {
 // An empty company gets the same records.
 func TestRecordsMoveToAnotherCompany(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.OpenNew(t), alone())
+	n := NewNode(dbtest.OpenNew(t), Alone())
 	from := demoShop(t, n)
 	var at map[string]any // the default warehouse
-	for _, w := range from.ok(t, "GET", "/warehouse/warehouses", "").body["items"].([]any) {
+	for _, w := range from.OK(t, "GET", "/warehouse/warehouses", "").Body["items"].([]any) {
 		if w := w.(map[string]any); w["isDefault"] == true {
 			at = w
 		}
 	}
-	c, err := n.createCompany(t.Context(), company.NewCompany{Name: "Other", Plan: "business", Currency: from.by.Currency, BranchName: at["name"].(string)})
+	c, err := n.CreateCompany(t.Context(), company.NewCompany{Name: "Other", Plan: "business", Currency: from.by.Currency, BranchName: at["name"].(string)})
 	require.NoError(t, err)
-	other := newShop(t, n, c.ID, n.issue(t, c.ID, []string{"*:write"}).Text)
+	other := newShop(t, n, c.ID, n.Issue(t, c.ID, []string{"*:write"}).Text)
 	for _, step := range []struct{ resource, key, columns string }{
 		{"products", "sku", `"sku","name","description","nameI18n","price","cost","unit","status","hasStock","emoji","isBundle","minOrderQty","currency"`},
 		{"clients", "externalId", `"kind","displayName","firstName","lastName","companyName","phone","email","inn","tags","creditLimit","note","birthday","kpp","paymentTermsDays","marketingConsent","source","externalId","metadata"`},

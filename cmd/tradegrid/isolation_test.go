@@ -19,7 +19,7 @@ import (
 
 // records are one of each kind, as paths name them.
 type records struct {
-	owner   as
+	owner   Client
 	company tenant.ID
 	id      map[string]string // entity, or {parameter} for a record below another one → id
 }
@@ -36,58 +36,58 @@ const (
 	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
 
-func addBranch(t *testing.T, n *node, id tenant.ID) {
+func addBranch(t *testing.T, n *Node, id tenant.ID) {
 	t.Helper()
-	_, err := changeWith(t.Context(), n.db, "test", id, n.company.CreateBranch, company.BranchFields{Name: "Annex"})
+	_, err := ChangeWith(t.Context(), n.DB, "test", id, n.Company.CreateBranch, company.BranchFields{Name: "Annex"})
 	require.NoError(t, err)
 }
 
 // fill makes one record of each kind.
-func fill(t *testing.T, n *node) *records {
+func fill(t *testing.T, n *Node) *records {
 	t.Helper()
-	owner, company := n.owner(t)
+	owner, company := n.Owner(t)
 	addBranch(t, n, company) // for the second warehouse
 	r := &records{owner: owner, company: company, id: map[string]string{}}
-	for _, s := range samples() {
-		create := owner.ok
+	for _, s := range Samples() {
+		create := owner.OK
 		if s.Admin {
-			create = n.operator(writerToken).in(company).ok
+			create = n.Operator(WriterToken).In(company).OK
 		}
-		r.id[s.Entity] = create(t, "POST", cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, r.id)).id(t)
+		r.id[s.Entity] = create(t, "POST", cmp.Or(s.CreatePath, s.Path), FillIn(s.Create, r.id)).ID(t)
 	}
-	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
+	add := func(name, path, body string) { r.id[name] = owner.OK(t, "POST", path, body).ID(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
 	add("{movementId}", "/shifts/"+r.id["SHIFT"]+"/cash-movements", aMovement)
 	maintain := func(name, path, body string) {
-		r.id[name] = n.operator(writerToken).in(company).ok(t, "POST", path, body).id(t)
+		r.id[name] = n.Operator(WriterToken).In(company).OK(t, "POST", path, body).ID(t)
 	}
 	maintain("{optionId}", "/catalog/attributes/"+r.id["ATTRIBUTE"]+"/options", anOption)
 	maintain("{variantId}", "/catalog/products/"+r.id["PRODUCT"]+"/variants", aVariant)
-	prices := n.operator(writerToken).in(company).ok(t, "POST", "/clients/price-lists/"+r.id["PRICE_LIST"]+"/prices", fillIn(aPrice, r.id))
-	r.id["{priceId}"] = prices.id(t)
+	prices := n.Operator(WriterToken).In(company).OK(t, "POST", "/clients/price-lists/"+r.id["PRICE_LIST"]+"/prices", FillIn(aPrice, r.id))
+	r.id["{priceId}"] = prices.ID(t)
 	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	add("{paymentId}", "/orders/"+r.id["ORDER"]+"/payments", aPayment)
-	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
-	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
-	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
-	add("FILE", "/files", aPicture())
+	sent := owner.OK(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
+	r.id["WEBHOOK_DELIVERY"], _ = sent.Body["deliveryId"].(string)
+	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.Raw)
+	add("FILE", "/files", APicture())
 	r.id["JOB"] = exported(t, n, owner)
-	n.logRequests(t)
-	logged := owner.ok(t, "GET", "/requests?limit=1", "")
-	r.id["REQUEST"] = logged.body["items"].([]any)[0].(map[string]any)["id"].(string)
+	n.LogRequests(t)
+	logged := owner.OK(t, "GET", "/requests?limit=1", "")
+	r.id["REQUEST"] = logged.Body["items"].([]any)[0].(map[string]any)["id"].(string)
 	return r
 }
 
 // exported runs an export to its end and returns the id of its job.
-func exported(t *testing.T, n *node, owner as) string {
+func exported(t *testing.T, n *Node, owner Client) string {
 	t.Helper()
-	id := owner.ok(t, "POST", "/exports", `{"resource":"suppliers"}`).id(t)
+	id := owner.OK(t, "POST", "/exports", `{"resource":"suppliers"}`).ID(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan error, 1)
-	go func() { done <- n.newWorker(1, slog.New(slog.DiscardHandler)).Run(ctx) }()
-	require.Eventually(t, func() bool { return owner.ok(t, "GET", "/jobs/"+id, "").body["status"] == "done" }, time.Minute, 20*time.Millisecond)
+	go func() { done <- n.NewWorker(1, slog.New(slog.DiscardHandler)).Run(ctx) }()
+	require.Eventually(t, func() bool { return owner.OK(t, "GET", "/jobs/"+id, "").Body["status"] == "done" }, time.Minute, 20*time.Millisecond)
 	stop()
 	require.NoError(t, <-done)
 	return id
@@ -97,8 +97,8 @@ func exported(t *testing.T, n *node, owner as) string {
 func (r *records) awaitEvent(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		got := r.owner.ok(t, "GET", "/events?limit=1", "")
-		items, _ := got.body["items"].([]any)
+		got := r.owner.OK(t, "GET", "/events?limit=1", "")
+		items, _ := got.Body["items"].([]any)
 		if len(items) == 0 {
 			return false
 		}
@@ -110,7 +110,7 @@ func (r *records) awaitEvent(t *testing.T) {
 
 // ofRecord says for each operation on one record of what kind it is, and with what body it would succeed: by the samples
 // of the domains, and for operations without one here.
-func ofRecord(n *node) map[string][2]string {
+func ofRecord(n *Node) map[string][2]string {
 	known := map[string][2]string{
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
 		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
@@ -126,7 +126,7 @@ func ofRecord(n *node) map[string][2]string {
 		"setLeadStatus": `{"status":"spam"}`, "assignLead": `{"assigneeId":null}`,
 		"moveDeal": aMove, "moveDealByPost": aMove,
 	}
-	for _, op := range n.api.Ops() {
+	for _, op := range n.API.Ops() {
 		if s, body, ok := sampleOf(op); ok && !op.AlsoCreates {
 			known[op.ID] = [2]string{s.Entity, cmp.Or(bodies[op.ID], body)}
 		}
@@ -136,7 +136,7 @@ func ofRecord(n *node) map[string][2]string {
 
 // at is the address of the operation on the record; r has the records below it.
 func (r *records) at(op httpapi.Op, id string) string {
-	path := fillPath(op.Path, func(param string) string { return cmp.Or(r.id[param], id) })
+	path := FillPath(op.Path, func(param string) string { return cmp.Or(r.id[param], id) })
 	if op.ID == "explainWebhookDelivery" {
 		path += "?eventId=" + r.id["EVENT"]
 	}
@@ -146,21 +146,21 @@ func (r *records) at(op httpapi.Op, id string) string {
 // Of another company's records nothing is told, and nothing about them changes.
 func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.OpenNew(t), alone())
-	startRelay(t, n.db, dbtest.Broker(t))
+	n := NewNode(dbtest.OpenNew(t), Alone())
+	StartRelay(t, n.DB, dbtest.Broker(t))
 	theirs := fill(t, n)
 	theirs.awaitEvent(t)
-	me, _ := n.owner(t)
+	me, _ := n.Owner(t)
 	known := ofRecord(n)
 	snapshot := func() map[string]any {
 		seen := map[string]any{}
-		for _, op := range n.api.Ops() {
+		for _, op := range n.API.Ops() {
 			if of, ok := known[op.ID]; ok && !op.Mutating() {
-				got := theirs.owner.ok(t, op.Method, theirs.at(op, theirs.id[of[0]]), "")
-				if seen[op.ID] = got.raw; got.body != nil {
-					delete(got.body, "urls")     // of files: they change with the time
-					delete(got.body, "eventIds") // of requests: they come when the relay has published
-					seen[op.ID] = got.body
+				got := theirs.owner.OK(t, op.Method, theirs.at(op, theirs.id[of[0]]), "")
+				if seen[op.ID] = got.Raw; got.Body != nil {
+					delete(got.Body, "urls")     // of files: they change with the time
+					delete(got.Body, "eventIds") // of requests: they come when the relay has published
+					seen[op.ID] = got.Body
 				}
 			}
 		}
@@ -169,7 +169,7 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 	before := snapshot()
 	require.GreaterOrEqual(t, len(before), 10, "the owner reads them all")
 	asked := 0
-	for _, op := range n.api.Ops() {
+	for _, op := range n.API.Ops() {
 		of, ok := known[op.ID]
 		if op.AlsoCreates {
 			continue // it finds nothing: TestEveryExternalIDIsUpserted
@@ -180,12 +180,12 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 		}
 		asked++
 		for what, id := range map[string]string{"theirs": theirs.id[of[0]], "nobody's": uuid.NewString()} {
-			got := me.do(t, op.Method, theirs.at(op, id), of[1])
-			got.refused(t, 404, of[0]+"_NOT_FOUND", what+": "+name(op))
+			got := me.Do(t, op.Method, theirs.at(op, id), of[1])
+			got.Refused(t, 404, of[0]+"_NOT_FOUND", what+": "+Name(op))
 		}
 		// A condition must not tell that there is something it could hold for.
 		if op.Mutating() {
-			me.do(t, op.Method, theirs.at(op, theirs.id[of[0]]), of[1], "If-Match", `"999"`).refused(t, 404, of[0]+"_NOT_FOUND", name(op))
+			me.Do(t, op.Method, theirs.at(op, theirs.id[of[0]]), of[1], "If-Match", `"999"`).Refused(t, 404, of[0]+"_NOT_FOUND", Name(op))
 		}
 	}
 	require.Equal(t, len(known), asked)
@@ -195,9 +195,9 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 // References of a body do not reach other companies either.
 func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
+	n := NewNode(dbtest.Open(t), Alone())
 	theirs, mine := fill(t, n), fill(t, n)
-	whole := mine.owner.ok(t, "POST", "/orders", `{"items":[{"kind":"custom","name":"x","unitPrice":1}]}`).id(t) // nothing of it is shipped
+	whole := mine.owner.OK(t, "POST", "/orders", `{"items":[{"kind":"custom","name":"x","unitPrice":1}]}`).ID(t) // nothing of it is shipped
 	rows := []struct{ method, path, body, code, field string }{
 		{"POST", "/catalog/categories", `{"name":"x","parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},
 		{"PATCH", "/catalog/categories/" + mine.id["CATEGORY"], `{"parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},
@@ -232,7 +232,7 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		for entity, id := range theirs.id {
 			body = strings.ReplaceAll(body, `"`+entity+`"`, `"`+id+`"`)
 		}
-		meta := mine.owner.do(t, row.method, row.path, body).refused(t, 404, row.code, row.method+" "+row.path+" "+row.body)
+		meta := mine.owner.Do(t, row.method, row.path, body).Refused(t, 404, row.code, row.method+" "+row.path+" "+row.body)
 		require.Equal(t, row.field, meta["field"], "%s %s", row.method, row.path)
 	}
 }

@@ -212,7 +212,7 @@ func TestLargeListsLookAtFewRecords(t *testing.T) {
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.NewDatabase(t), MaxConns: 8, QueryTracer: seen})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
-	n := newNode(d, alone())
+	n := NewNode(d, Alone())
 	dm, err := startDemo(t.Context(), n, t.TempDir(), demodata.Small)
 	require.NoError(t, err)
 	fillLists(t, d, dm.CompanyID)
@@ -231,7 +231,7 @@ func TestLargeListsLookAtFewRecords(t *testing.T) {
 				}
 				query := strings.Trim(filter+"&"+sort, "&")
 				seen.take()
-				require.Equal(t, 200, n.client(dm.Token).do(t, "GET", path+"?pageSize=50&"+query, "").status, "%s?%s", path, query)
+				require.Equal(t, 200, n.Client(dm.Token).Do(t, "GET", path+"?pageSize=50&"+query, "").Status, "%s?%s", path, query)
 				p.check(t, d, path+"?"+query, seen.take())
 			}
 		}
@@ -294,9 +294,9 @@ func (p planned) look(t *testing.T, d *db.DB, what string, q *pgx.QueuedQuery) (
 }
 
 // parametersOf are the filters and sorts of a list by its description, as queries; the first of each is none.
-func parametersOf(t *testing.T, n *node, path string) (filters, sorts []string) {
+func parametersOf(t *testing.T, n *Node, path string) (filters, sorts []string) {
 	t.Helper()
-	raw, err := n.api.Description()
+	raw, err := n.API.Description()
 	require.NoError(t, err)
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -336,7 +336,7 @@ func parametersOf(t *testing.T, n *node, path string) (filters, sorts []string) 
 				if days, err := strconv.Atoi(v); err == nil && (strings.HasSuffix(p.Name, "From") || strings.HasSuffix(p.Name, "To")) {
 					v = time.Now().AddDate(0, 0, days).Format(time.DateOnly)
 				} else if v == aRef {
-					require.NoError(t, n.db.QueryRow(t.Context(), `SELECT `+ref("7")+`::TEXT`).Scan(&v))
+					require.NoError(t, n.DB.QueryRow(t.Context(), `SELECT `+ref("7")+`::TEXT`).Scan(&v))
 				}
 				if key, value, ok := strings.Cut(v, "]="); ok {
 					filters = append(filters, p.Name+url.QueryEscape(key+"]")+"="+value)

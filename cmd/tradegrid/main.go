@@ -78,7 +78,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr io.Writer) int {
 	load := func(to *CLI) (*config.Loaded, error) {
 		return config.Load(to, args, config.Options{
-			Name: "tradegrid", Release: release, Stdout: stdout, Stderr: stderr,
+			Name: "tradegrid", Release: Release, Stdout: stdout, Stderr: stderr,
 			Description: "A sharded, multi-tenant business-management platform: REST API in, signed webhooks out. Every flag can be set by the environment, as TRADEGRID_ and its name, and in the file of --config.",
 		})
 	}
@@ -113,8 +113,8 @@ func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr
 
 // exitCode is 1 unless a check has its own answer.
 func exitCode(err error) int {
-	if _, pending := errors.AsType[pendingError](err); pending {
-		return exitPending
+	if _, pending := errors.AsType[PendingError](err); pending {
+		return ExitPending
 	}
 	return 1
 }

@@ -38,8 +38,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
-// release is set by the build: -ldflags "-X main.release=1.2.3".
-var release = "dev"
+// Release is set by the build: -ldflags "-X main.release=1.2.3".
+var Release = "dev"
 
 // commit is set by the build: -ldflags "-X main.commit=…". Builds within the repository read it from the build info.
 var commit = ""
@@ -61,7 +61,7 @@ func build() []prometheus.Collector {
 	if from == "" {
 		from = "unknown"
 	}
-	buildInfo.WithLabelValues(release, from, runtime.Version()).Set(1)
+	buildInfo.WithLabelValues(Release, from, runtime.Version()).Set(1)
 	return []prometheus.Collector{buildInfo}
 }
 
@@ -78,7 +78,7 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "console":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), web.Metrics(), accounts.Metrics())
 	case "relay":
-		return slices.Concat(outbox.Metrics(), kafka.TopicMetrics(), cleanup.Metrics(cleanupJobs()), warehouse.Metrics(), notice.Metrics())
+		return slices.Concat(outbox.Metrics(), kafka.TopicMetrics(), cleanup.Metrics(CleanupJobs()), warehouse.Metrics(), notice.Metrics())
 	case "dispatcher":
 		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics(), kafka.TopicMetrics(), kafka.GroupMetrics())
 	}
@@ -87,8 +87,8 @@ func roleMetrics(role string) []prometheus.Collector {
 
 var rolesWithMetrics = []string{"api", "console", "relay", "dispatcher"}
 
-// allMetrics returns the collectors of a process with all roles.
-func allMetrics() []prometheus.Collector {
+// AllMetrics returns the collectors of a process with all roles.
+func AllMetrics() []prometheus.Collector {
 	all := commonMetrics()
 	for _, role := range rolesWithMetrics {
 		for _, c := range roleMetrics(role) {

@@ -72,9 +72,9 @@ var late = []string{
 func TestMetricsAreThereFromTheStart(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(allMetrics()...)
-	newDomains(nil, domainConfig{}).newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
-	_, err := newDomains(nil, domainConfig{}).newWeb(webConfig{}, nil, nil)
+	registry.MustRegister(AllMetrics()...)
+	NewDomains(nil, DomainConfig{}).NewAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
+	_, err := NewDomains(nil, DomainConfig{}).NewWeb(WebConfig{}, nil, nil)
 	require.NoError(t, err)
 	presence.NewSettingsWatch(nil, []string{"max-attempts=7"}, nil)
 	gathered, err := registry.Gather()

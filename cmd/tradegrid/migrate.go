@@ -30,14 +30,14 @@ type MigrateCmd struct {
 	DatabaseSource
 }
 
-// exitPending is the exit code of `migrate --check` if steps are pending. It differs from 1, which an unreachable database
+// ExitPending is the exit code of `migrate --check` if steps are pending. It differs from 1, which an unreachable database
 // causes too, and from 2 for invalid settings, so that scripts and the chart's test can tell them apart.
-const exitPending = 3
+const ExitPending = 3
 
-// pendingError means that the database does not have the schema of this release yet.
-type pendingError struct{ steps int }
+// PendingError means that the database does not have the schema of this release yet.
+type PendingError struct{ steps int }
 
-func (e pendingError) Error() string {
+func (e PendingError) Error() string {
 	return fmt.Sprintf("pending steps: %d; apply them with the same command without --check", e.steps)
 }
 
@@ -51,11 +51,11 @@ func (c *MigrateCmd) Check() error {
 
 // Run applies the pending steps, or lists them.
 func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
-	return c.run(ctx, sql.Files, log, out)
+	return c.Migrate(ctx, sql.Files, log, out)
 }
 
-func (c *MigrateCmd) run(ctx context.Context, files fs.FS, log *slog.Logger, out io.Writer) error {
-	cfg := c.databaseConfig()
+func (c *MigrateCmd) Migrate(ctx context.Context, files fs.FS, log *slog.Logger, out io.Writer) error {
+	cfg := c.DatabaseConfig()
 	cfg.MaxConns, cfg.Log = 4, log
 	cfg.StatementTimeout = 6 * time.Hour // building an index on a large table takes long; lock waits have their own timeout
 	d, err := db.Open(ctx, cfg)
@@ -148,7 +148,7 @@ func (c *MigrateCmd) list(ctx context.Context, d *db.DB, files fs.FS, out io.Wri
 		}
 	}
 	if n := len(steps) + len(stmts); c.OnlyCheck && n > 0 {
-		return pendingError{n}
+		return PendingError{n}
 	}
 	return nil
 }

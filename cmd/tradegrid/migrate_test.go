@@ -33,7 +33,7 @@ func TestMigrateCheckExitCode(t *testing.T) {
 
 	forgetStep(t, url)
 	code, out, errs = migrate("--database-url="+url, "--check")
-	require.Equal(t, exitPending, code, errs)
+	require.Equal(t, ExitPending, code, errs)
 	require.Regexp(t, `^STEP +DOES.*\n003_api.sql, step 1 +create a table +\w+ +- +- +not blocked\n$`, out, "it lists what is pending")
 	require.Contains(t, errs, "pending steps: 1")
 
@@ -42,7 +42,7 @@ func TestMigrateCheckExitCode(t *testing.T) {
 	require.Contains(t, out, "003_api.sql, step 1")
 
 	code, out, errs = migrate("--database-url="+url, "--check", "--plan")
-	require.Equal(t, exitPending, code, "--check decides the exit code: %s", errs)
+	require.Equal(t, ExitPending, code, "--check decides the exit code: %s", errs)
 	require.Contains(t, out, "003_api.sql, step 1")
 
 	code, _, errs = migrate("--database-url=postgres://localhost:1/x?sslmode=disable", "--check")
@@ -90,7 +90,7 @@ func migrateTo(t *testing.T, address string, files fs.FS, c MigrateCmd) (out str
 	t.Helper()
 	var stdout bytes.Buffer
 	c.DatabaseURL = address
-	err = c.run(t.Context(), files, slog.New(slog.DiscardHandler), &stdout)
+	err = c.Migrate(t.Context(), files, slog.New(slog.DiscardHandler), &stdout)
 	return stdout.String(), err
 }
 

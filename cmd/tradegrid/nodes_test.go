@@ -18,13 +18,13 @@ import (
 )
 
 // startNode makes a node that talks with the others, as `tradegrid api` does.
-func startNode(t *testing.T, d *db.DB, brokers []string) *node {
+func startNode(t *testing.T, d *db.DB, brokers []string) *Node {
 	t.Helper()
-	n := newNode(d, ratelimit.New(ratelimit.Config{Node: uuid.NewString(), Leases: ratelimit.NewDBLeases(d)}))
-	apitest.Background(t, n.limiter.Run)
-	apitest.Background(t, n.company.Run)
+	n := NewNode(d, ratelimit.New(ratelimit.Config{Node: uuid.NewString(), Leases: ratelimit.NewDBLeases(d)}))
+	apitest.Background(t, n.Limiter.Run)
+	apitest.Background(t, n.Company.Run)
 	apitest.Background(t, func(ctx context.Context) error {
-		return n.company.ConsumeInvalidations(ctx, kafka.Config{Brokers: brokers, ClientID: "api"})
+		return n.Company.ConsumeInvalidations(ctx, kafka.Config{Brokers: brokers, ClientID: "api"})
 	})
 	return n
 }
@@ -33,43 +33,43 @@ func startNode(t *testing.T, d *db.DB, brokers []string) *node {
 func TestNodesSeeChangesSoon(t *testing.T) {
 	t.Parallel()
 	d, brokers := dbtest.OpenNew(t), dbtest.Broker(t)
-	startRelay(t, d, brokers)
-	nodes := []*node{startNode(t, d, brokers), startNode(t, d, brokers)}
-	third := newNode(d, alone()) // hears of nothing
-	office := company.New(company.Config{DB: d, Warehouses: third.warehouse, Access: third.access})
-	id := third.found(t)
-	kept, lost := third.issue(t, id, []string{"*:write"}), third.issue(t, id, []string{"*:write"})
+	StartRelay(t, d, brokers)
+	nodes := []*Node{startNode(t, d, brokers), startNode(t, d, brokers)}
+	third := NewNode(d, Alone()) // hears of nothing
+	office := company.New(company.Config{DB: d, Warehouses: third.Warehouse, Access: third.Access})
+	id := third.NewCompany(t)
+	kept, lost := third.Issue(t, id, []string{"*:write"}), third.Issue(t, id, []string{"*:write"})
 	soon := func(token string, path string, status int, code string) {
 		t.Helper()
 		start := time.Now()
 		for _, n := range nodes {
 			require.Eventually(t, func() bool {
-				got := n.client(token).do(t, "GET", path, "")
-				return got.status == status && got.code() == code
+				got := n.Client(token).Do(t, "GET", path, "")
+				return got.Status == status && got.Code() == code
 			}, time.Minute, 5*time.Millisecond)
 		}
 		require.Less(t, time.Since(start), 2*time.Second)
 	}
 	soon(kept.Text, "/orders", 200, "")
 	soon(lost.Text, "/orders", 200, "")
-	third.client(lost.Text).ok(t, "GET", "/orders", "")
+	third.Client(lost.Text).OK(t, "GET", "/orders", "")
 
-	_, err := changeWith(t.Context(), d, "test", id, office.RevokeToken, lost.ID)
+	_, err := ChangeWith(t.Context(), d, "test", id, office.RevokeToken, lost.ID)
 	require.NoError(t, err)
 	soon(lost.Text, "/orders", 401, "AUTH_API_TOKEN_INVALID")
-	require.Equal(t, 200, third.client(lost.Text).do(t, "GET", "/orders", "").status, "without the message the token would still be remembered")
+	require.Equal(t, 200, third.Client(lost.Text).Do(t, "GET", "/orders", "").Status, "without the message the token would still be remembered")
 	soon(kept.Text, "/orders", 200, "")
 
-	_, err = changeWith(t.Context(), d, "test", id, office.SetComponent, company.Switch{Component: "orders", On: false})
+	_, err = ChangeWith(t.Context(), d, "test", id, office.SetComponent, company.Switch{Component: "orders", On: false})
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 403, "MODULE_ACCESS_INACTIVE")
-	_, err = changeWith(t.Context(), d, "test", id, office.SetComponent, company.Switch{Component: "orders", On: true})
+	_, err = ChangeWith(t.Context(), d, "test", id, office.SetComponent, company.Switch{Component: "orders", On: true})
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 200, "")
-	_, err = changeWith(t.Context(), d, "test", id, office.SetPlan, "free")
+	_, err = ChangeWith(t.Context(), d, "test", id, office.SetPlan, "free")
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 403, "PLAN_API_DISABLED")
-	_, err = change(t.Context(), d, "test", id, office.Archive)
+	_, err = Change(t.Context(), d, "test", id, office.Archive)
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 401, "COMPANY_ARCHIVED")
 }
@@ -79,17 +79,17 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	t.Parallel()
 	const burst, perSecond = 40, 10
 	d := dbtest.OpenNew(t)
-	nodes := make([]*node, 2)
+	nodes := make([]*Node, 2)
 	for i := range nodes {
-		nodes[i] = newNode(d, ratelimit.New(ratelimit.Config{Node: uuid.NewString(), Leases: ratelimit.NewDBLeases(d)}))
+		nodes[i] = NewNode(d, ratelimit.New(ratelimit.Config{Node: uuid.NewString(), Leases: ratelimit.NewDBLeases(d)}))
 	}
-	id := nodes[0].found(t)
-	token := nodes[0].issue(t, id, []string{"*:read"}, company.CustomRate{RefillMilli: perSecond * 1000, Burst: burst})
+	id := nodes[0].NewCompany(t)
+	token := nodes[0].Issue(t, id, []string{"*:read"}, company.CustomRate{RefillMilli: perSecond * 1000, Burst: burst})
 	for _, n := range nodes { // each has heard of the other
-		n.limiter.Exchange(t.Context())
+		n.Limiter.Exchange(t.Context())
 	}
 	for _, n := range nodes {
-		n.limiter.Exchange(t.Context())
+		n.Limiter.Exchange(t.Context())
 	}
 	const lasting = 4 * time.Second
 	start := time.Now()
@@ -103,7 +103,7 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	wg.Go(func() {
 		for last := start; exchanging.Err() == nil; last = time.Now() {
 			for _, n := range nodes {
-				n.limiter.Exchange(t.Context())
+				n.Limiter.Exchange(t.Context())
 			}
 			select {
 			case <-exchanging.Done():
@@ -115,13 +115,13 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	for i, n := range nodes {
 		wg.Go(func() {
 			for time.Since(start) < lasting {
-				switch got := (n.client(token.Text)).do(t, "GET", "/token", ""); got.status {
+				switch got := (n.Client(token.Text)).Do(t, "GET", "/token", ""); got.Status {
 				case 200:
 					passed[i]++
 				case 429:
 					refused[i]++
 				default:
-					t.Errorf("unexpected answer: %s", got.raw)
+					t.Errorf("unexpected answer: %s", got.Raw)
 				}
 			}
 		})

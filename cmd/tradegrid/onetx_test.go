@@ -13,9 +13,9 @@ import (
 // See docs/architecture.md#idempotency.
 func TestOperationsThatLeaseTheirKey(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
+	n := NewNode(dbtest.Open(t), Alone())
 	var leased []string
-	for _, op := range slices.Concat(n.api.Ops(), n.admin.Ops()) {
+	for _, op := range slices.Concat(n.API.Ops(), n.Admin.Ops()) {
 		if op.Mutating() && !op.OneTx {
 			leased = append(leased, op.ID)
 		}

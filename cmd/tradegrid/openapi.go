@@ -24,7 +24,7 @@ type OpenapiCmd struct {
 
 // Run writes or compares. It needs no database.
 func (c *OpenapiCmd) Run(stdout io.Writer) error {
-	files, err := generated()
+	files, err := Generated()
 	if err != nil {
 		return err
 	}
@@ -44,14 +44,14 @@ func (c *OpenapiCmd) Run(stdout io.Writer) error {
 	return nil
 }
 
-// generated are the contents of all generated files by their path in schemas/.
-var generated = sync.OnceValues(generate)
+// Generated are the contents of all generated files by their path in schemas/.
+var Generated = sync.OnceValues(generate)
 
 func generate() (map[string][]byte, error) {
-	all := newDomains(nil, domainConfig{})
+	all := NewDomains(nil, DomainConfig{})
 	files := map[string][]byte{}
 	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
-	for name, api := range map[string]*httpapi.API{"openapi/openapi.json": all.newAPI(cfg), "openapi/admin.json": all.newAdminAPI(cfg)} {
+	for name, api := range map[string]*httpapi.API{"openapi/openapi.json": all.NewAPI(cfg), "openapi/admin.json": all.NewAdminAPI(cfg)} {
 		if err := routesMatch(api); err != nil {
 			return nil, err
 		}
@@ -61,13 +61,13 @@ func generate() (map[string][]byte, error) {
 		}
 		files[name] = description
 	}
-	events, err := all.events.AsyncAPI()
+	events, err := all.Events.AsyncAPI()
 	if err != nil {
 		return nil, fmt.Errorf("AsyncAPI: %w", err)
 	}
 	files["openapi/asyncapi.json"] = events
-	for _, t := range all.events.All() {
-		if err := addEvent(files, all.events, t); err != nil {
+	for _, t := range all.Events.All() {
+		if err := addEvent(files, all.Events, t); err != nil {
 			return nil, fmt.Errorf("event %s: %w", t.Name, err)
 		}
 	}

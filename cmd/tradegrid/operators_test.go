@@ -14,59 +14,59 @@ import (
 
 // Tokens of the operators of all nodes.
 const (
-	writerToken = "svc_admin_writer"
-	readerToken = "svc_admin_reader"
+	WriterToken = "svc_admin_writer"
+	ReaderToken = "svc_admin_reader"
 )
 
-var testOperators = sync.OnceValue(func() *secret.Operators { //nolint:gochecknoglobals // made once
-	o, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleWrite, writerToken) + "\n" + secret.OperatorLine("rob", secret.RoleRead, readerToken))
+var Operators = sync.OnceValue(func() *secret.Operators { //nolint:gochecknoglobals // made once
+	o, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleWrite, WriterToken) + "\n" + secret.OperatorLine("rob", secret.RoleRead, ReaderToken))
 	if err != nil {
 		panic(err)
 	}
 	return o
 })
 
-// operator is a caller of the admin API.
-type operator struct {
-	node  *node
+// Operator is a caller of the admin API.
+type Operator struct {
+	node  *Node
 	token string
 }
 
-// operator is the caller of the admin API with a token.
-func (n *node) operator(token string) operator { return operator{n, token} }
+// Operator is the caller of the admin API with a token.
+func (n *Node) Operator(token string) Operator { return Operator{n, token} }
 
-func (o operator) do(t *testing.T, method, path, body string, headers ...string) *reply {
+func (o Operator) Do(t *testing.T, method, path, body string, headers ...string) *Reply {
 	t.Helper()
-	return askOf(t, o.node.admin, "Bearer "+o.token, method, httpapi.AdminBasePath+path, body, headers...)
+	return AskOf(t, o.node.Admin, "Bearer "+o.token, method, httpapi.AdminBasePath+path, body, headers...)
 }
 
-// ok requires a success.
-func (o operator) ok(t *testing.T, method, path, body string, headers ...string) *reply {
+// OK requires a success.
+func (o Operator) OK(t *testing.T, method, path, body string, headers ...string) *Reply {
 	t.Helper()
-	r := o.do(t, method, path, body, headers...)
-	require.Less(t, r.status, 300, "%s %s: %s", method, path, r.raw)
+	r := o.Do(t, method, path, body, headers...)
+	require.Less(t, r.Status, 300, "%s %s: %s", method, path, r.Raw)
 	return r
 }
 
 // operatorIn is an operator in one company.
 type operatorIn struct {
-	operator
+	Operator
 	company tenant.ID
 }
 
-func (o operator) in(company tenant.ID) operatorIn { return operatorIn{o, company} }
+func (o Operator) In(company tenant.ID) operatorIn { return operatorIn{o, company} }
 
-func (o operatorIn) do(t *testing.T, method, path, body string, headers ...string) *reply {
+func (o operatorIn) Do(t *testing.T, method, path, body string, headers ...string) *Reply {
 	t.Helper()
-	return o.operator.do(t, method, "/companies/"+o.company.String()+path, body, headers...)
+	return o.Operator.Do(t, method, "/companies/"+o.company.String()+path, body, headers...)
 }
 
-func (o operatorIn) ok(t *testing.T, method, path, body string, headers ...string) *reply {
+func (o operatorIn) OK(t *testing.T, method, path, body string, headers ...string) *Reply {
 	t.Helper()
-	return o.operator.ok(t, method, "/companies/"+o.company.String()+path, body, headers...)
+	return o.Operator.OK(t, method, "/companies/"+o.company.String()+path, body, headers...)
 }
 
-// path is an address of an admin operation in the company, where no record is.
-func (o operatorIn) path(op httpapi.Op) string {
-	return anyPath(strings.Replace(op.Path, "{companyId}", o.company.String(), 1))
+// Path is an address of an admin operation in the company, where no record is.
+func (o operatorIn) Path(op httpapi.Op) string {
+	return AnyPath(strings.Replace(op.Path, "{companyId}", o.company.String(), 1))
 }

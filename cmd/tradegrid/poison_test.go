@@ -20,7 +20,7 @@ type api struct {
 
 	schemas map[string]any
 	ops     []httpapi.Op
-	do      func(t *testing.T, method, path, body string, headers ...string) *reply
+	do      func(t *testing.T, method, path, body string, headers ...string) *Reply
 	at      func(op httpapi.Op) string
 	of      func(op httpapi.Op) string // a body
 }
@@ -28,13 +28,13 @@ type api struct {
 // apis are both APIs with a record of each kind.
 func apis(t *testing.T) []api {
 	t.Helper()
-	n := newNode(dbtest.OpenNew(t), alone())
-	startRelay(t, n.db, dbtest.Broker(t))
+	n := NewNode(dbtest.OpenNew(t), Alone())
+	StartRelay(t, n.DB, dbtest.Broker(t))
 	r := fill(t, n)
 	r.awaitEvent(t)
 	r.id["{source}"], r.id["{externalId}"], r.id["{companyId}"] = "shop", "1", r.company.String()
 	known := ofRecord(n)
-	me := n.operator(writerToken).in(r.company)
+	me := n.Operator(WriterToken).In(r.company)
 	bodies := &costs{t: t, r: r}
 	sample := func(op httpapi.Op) string {
 		_, body, _ := sampleOf(op)
@@ -42,8 +42,8 @@ func apis(t *testing.T) []api {
 		return bodies.body(op, body, 1)
 	}
 	return []api{
-		{readPromises(t, descriptionFile), schemasOf(t, descriptionFile), n.api.Ops(), r.owner.do, func(op httpapi.Op) string { return r.at(op, r.id[known[op.ID][0]]) }, sample},
-		{readPromises(t, adminFile), schemasOf(t, adminFile), n.admin.Ops(), me.operator.do, func(op httpapi.Op) string {
+		{readPromises(t, descriptionFile), schemasOf(t, descriptionFile), n.API.Ops(), r.owner.Do, func(op httpapi.Op) string { return r.at(op, r.id[known[op.ID][0]]) }, sample},
+		{readPromises(t, adminFile), schemasOf(t, adminFile), n.Admin.Ops(), me.Operator.Do, func(op httpapi.Op) string {
 			s, _, _ := sampleOf(op)
 			return r.at(op, r.id[cmp.Or(s.Entity, adminOfRecord[op.ID])])
 		}, sample},
@@ -74,18 +74,18 @@ func TestNoOperationFailsForTheCharacterZero(t *testing.T) {
 			for _, query := range a.queries(op) {
 				asked++
 				got := a.do(t, op.Method, at+joined(at)+query, "")
-				require.GreaterOrEqual(t, got.status, 400, "%s?%s: %s", name(op), query, got.raw)
-				require.Less(t, got.status, 500, "%s?%s: %s", name(op), query, got.raw)
+				require.GreaterOrEqual(t, got.Status, 400, "%s?%s: %s", Name(op), query, got.Raw)
+				require.Less(t, got.Status, 500, "%s?%s: %s", Name(op), query, got.Raw)
 			}
 			for _, body := range a.poisoned(t, op) {
 				asked++
 				got := a.do(t, op.Method, at, body)
-				require.Less(t, got.status, 500, "%s %s: %s", name(op), body, got.raw)
+				require.Less(t, got.Status, 500, "%s %s: %s", Name(op), body, got.Raw)
 				if strings.HasSuffix(op.Path, "/batch") {
-					require.NotRegexp(t, `"status":(2|5)`, got.raw, "%s %s", name(op), body)
+					require.NotRegexp(t, `"status":(2|5)`, got.Raw, "%s %s", Name(op), body)
 					continue
 				}
-				require.GreaterOrEqual(t, got.status, 400, "%s %s: %s", name(op), body, got.raw)
+				require.GreaterOrEqual(t, got.Status, 400, "%s %s: %s", Name(op), body, got.Raw)
 			}
 		}
 		require.Greater(t, asked, len(a.ops))
@@ -106,23 +106,23 @@ func TestNoOperationDropsARepeatedParameter(t *testing.T) {
 				}
 				body := ""
 				if op.Mutating() {
-					body = anyBody(op)
+					body = AnyBody(op)
 				}
 				got := a.do(t, op.Method, twice, body)
 				if schema := p["schema"].(map[string]any); schema["type"] == "array" {
 					require.Equal(t, saysOf(a.do(t, op.Method, once, body)), saysOf(got), "%s?%s", op.ID, name)
 					continue
 				}
-				require.Equal(t, 400, got.status, "%s?%s: %s", op.ID, name, got.raw)
-				require.Contains(t, got.raw, `"code":"CONFLICT"`, "%s?%s", op.ID, name)
-				require.Contains(t, got.raw, "send it once", "%s?%s", op.ID, name)
+				require.Equal(t, 400, got.Status, "%s?%s: %s", op.ID, name, got.Raw)
+				require.Contains(t, got.Raw, `"code":"CONFLICT"`, "%s?%s", op.ID, name)
+				require.Contains(t, got.Raw, "send it once", "%s?%s", op.ID, name)
 			}
 		}
 	}
 }
 
 // saysOf is what an answer says of its request.
-func saysOf(r *reply) []any { return []any{r.status, r.body["errors"], r.body["total"]} }
+func saysOf(r *Reply) []any { return []any{r.Status, r.Body["errors"], r.Body["total"]} }
 
 func joined(path string) string {
 	if strings.Contains(path, "?") {
@@ -154,7 +154,7 @@ func (a api) parameters(op httpapi.Op) (all []map[string]any) {
 	return all
 }
 
-func (a api) described(op httpapi.Op) map[string]any { return a.promises.ops[name(op)] }
+func (a api) described(op httpapi.Op) map[string]any { return a.promises.ops[Name(op)] }
 
 // poisoned are the sample body of an operation with the character in one place each.
 func (a api) poisoned(t *testing.T, op httpapi.Op) (all []string) {

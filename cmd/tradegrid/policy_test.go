@@ -42,17 +42,17 @@ func TestAPIFollowsThePolicyOfDeliveries(t *testing.T) {
 	d, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
-	owner, company := newNode(d, alone()).owner(t)
-	sub := owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"https://hooks.example.com/","events":["*"]}`).id(t)
+	owner, company := NewNode(d, Alone()).Owner(t)
+	sub := owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"https://hooks.example.com/","events":["*"]}`).ID(t)
 	_, err = d.Exec(t.Context(), `UPDATE event_log_heads SET n = 5 WHERE bucket = $1`, outbox.Bucket(company))
 	require.NoError(t, err)
 	settings := yamlFile(t, "database-url: "+url, "kafka-brokers: ["+strings.Join(dbtest.Broker(t), ", ")+"]", "max-attempts: 3", "delivery-ttl: 90m", "event-retention: 1440h")
-	api := startRole(t, "api", settings, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, testKey()))
+	api := startRole(t, "api", settings, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, Key()))
 	base := regexp.MustCompile(`msg="api listening" url=(\S+)`).FindStringSubmatch(api.String())[1]
 
-	status, sent := over(t, owner.token, "POST", base+"/webhooks/subscriptions/"+sub+"/test", "")
+	status, sent := over(t, owner.Token, "POST", base+"/webhooks/subscriptions/"+sub+"/test", "")
 	require.Equal(t, http.StatusAccepted, status, "%v", sent)
-	_, shown := over(t, owner.token, "GET", base+"/webhooks/deliveries/"+sent["deliveryId"].(string), "")
+	_, shown := over(t, owner.Token, "GET", base+"/webhooks/deliveries/"+sent["deliveryId"].(string), "")
 	require.EqualValues(t, 3, shown["maxAttempts"])
 	expires, err := time.Parse(time.RFC3339, shown["expiresAt"].(string))
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestAPIFollowsThePolicyOfDeliveries(t *testing.T) {
 
 	for age, want := range map[time.Duration]int{59 * 24 * time.Hour: http.StatusOK, 61 * 24 * time.Hour: http.StatusGone} {
 		cursor := outbox.Cursor{After: 5, Seen: time.Now().Add(-age)}.String()
-		status, body := over(t, owner.token, "GET", base+"/events?cursor="+base64.RawURLEncoding.EncodeToString([]byte(company.String()+"/"+cursor)), "")
+		status, body := over(t, owner.Token, "GET", base+"/events?cursor="+base64.RawURLEncoding.EncodeToString([]byte(company.String()+"/"+cursor)), "")
 		require.Equal(t, want, status, "%s: %v", age, body)
 	}
 

@@ -34,9 +34,9 @@ type RelayCmd struct {
 
 func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 	return outbox.RelayConfig{
-		Node: nodeName(), LeaseTTL: c.RelayLeaseTTL, LeaseMargin: c.RelayLeaseMargin, Renew: c.RelayRenew, TickMin: c.RelayTickMin, TickMax: c.RelayTickMax,
+		Node: NodeName(), LeaseTTL: c.RelayLeaseTTL, LeaseMargin: c.RelayLeaseMargin, Renew: c.RelayRenew, TickMin: c.RelayTickMin, TickMax: c.RelayTickMax,
 		BatchSize: c.RelayBatchSize, Parallel: c.RelayParallel, Lookback: c.RelayLookback, FullSweep: c.RelayFullSweep,
-		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, EventQuota: c.EventQuota, CleanupJobs: cleanupJobs(), Log: log,
+		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, EventQuota: c.EventQuota, CleanupJobs: CleanupJobs(), Log: log,
 	}
 }
 
@@ -71,8 +71,8 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watch
 	}
 	return c.serve(ctx, "relay", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
 		live.OnChange(func(next *RelayCmd) { r.tel.SetSample(next.TraceSample) })
-		all := newDomains(r.db, domainConfig{Policy: c.Policy, Log: log})
-		cfg.Jobs = []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, c.MailFrom, log).Run}
+		all := NewDomains(r.db, DomainConfig{Policy: c.Policy, Log: log})
+		cfg.Jobs = []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, c.MailFrom, log).Run}
 		return runRelay(ctx, log, r, cfg)
 	})
 }

@@ -24,12 +24,12 @@ const (
 func TestReportsFollowTheDomains(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
-	past := newNode(d.WithClock(func() time.Time { return time.Now().AddDate(0, 0, -3) }), alone())
-	caller, company := past.owner(t)
+	past := NewNode(d.WithClock(func() time.Time { return time.Now().AddDate(0, 0, -3) }), Alone())
+	caller, company := past.Owner(t)
 	day := time.Now().AddDate(0, 0, -3)
 	days := fmt.Sprintf("?from=%s&to=%s", day.AddDate(0, 0, -3).Format(time.DateOnly), time.Now().AddDate(0, 0, 1).Format(time.DateOnly))
 	total := func(report, field string) int64 {
-		return int64(caller.ok(t, "GET", "/reports/"+report+days, "").body["totals"].(map[string]any)[field].(float64))
+		return int64(caller.OK(t, "GET", "/reports/"+report+days, "").Body["totals"].(map[string]any)[field].(float64))
 	}
 	number := func(sql string, targets ...any) {
 		require.NoError(t, d.QueryRow(t.Context(), sql, company).Scan(targets...))
@@ -45,7 +45,7 @@ func TestReportsFollowTheDomains(t *testing.T) {
 			[]int64{total("orders", "ordersCount"), total("orders", "total"), total("sales", "netTotal"), total("payments", "netTotal"), total("bookings", "durationMinutes")}, step)
 	}
 	do := func(method, path, body string) string {
-		id, _ := caller.ok(t, method, path, body).body["id"].(string)
+		id, _ := caller.OK(t, method, path, body).Body["id"].(string)
 		check(method + " " + path)
 		return id
 	}

@@ -21,7 +21,7 @@ type living struct {
 	*testing.T
 	domain.Sample
 
-	do  func(t *testing.T, method, path, body string, headers ...string) *reply
+	do  func(t *testing.T, method, path, body string, headers ...string) *Reply
 	has func(method, path string) bool // whether there is such an operation
 }
 
@@ -34,65 +34,65 @@ func with(body, fields string) string { return strings.Replace(body, "{", "{"+fi
 
 func (l living) one(id string) string { return l.Path + "/" + id }
 
-func (l living) ok(method, path, body string, headers ...string) *reply {
+func (l living) ok(method, path, body string, headers ...string) *Reply {
 	l.Helper()
 	r := l.do(l.T, method, path, body, headers...)
-	require.Less(l, r.status, 300, "%s %s: %s", method, path, r.raw)
+	require.Less(l, r.Status, 300, "%s %s: %s", method, path, r.Raw)
 	return r
 }
 
 // create creates the record. What clients may not write is ignored, which the response says.
-func (l living) create(ids map[string]string) *reply {
+func (l living) create(ids map[string]string) *Reply {
 	l.Helper()
-	made := l.ok("POST", cmp.Or(l.CreatePath, l.Path), with(fillIn(l.Create, ids), theirs))
-	require.Equal(l, http.StatusCreated, made.status)
-	require.Equal(l, strings.Join(ignoredOfTheirs, ", "), made.header.Get("X-Ignored-Fields"))
+	made := l.ok("POST", cmp.Or(l.CreatePath, l.Path), with(FillIn(l.Create, ids), theirs))
+	require.Equal(l, http.StatusCreated, made.Status)
+	require.Equal(l, strings.Join(ignoredOfTheirs, ", "), made.Header.Get("X-Ignored-Fields"))
 	l.maintained(made)
 	if !l.has("GET", l.Path+"/{id}") {
 		return made
 	}
-	require.True(l, strings.HasSuffix(made.header.Get("Location"), l.one(made.id(l.T))), made.header.Get("Location"))
-	require.Equal(l, l.ok("GET", l.one(made.id(l.T)), "").body["id"], made.body["id"])
+	require.True(l, strings.HasSuffix(made.Header.Get("Location"), l.one(made.ID(l.T))), made.Header.Get("Location"))
+	require.Equal(l, l.ok("GET", l.one(made.ID(l.T)), "").Body["id"], made.Body["id"])
 	return made
 }
 
 // maintained checks that a request has not written what the platform maintains.
-func (l living) maintained(r *reply) {
+func (l living) maintained(r *Reply) {
 	l.Helper()
-	require.NotContains(l, r.body, "planet")
+	require.NotContains(l, r.Body, "planet")
 	for field, sent := range map[string]any{"id": "0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55", "companyId": "x", "version": 7.0, "createdAt": "2020-01-01T00:00:00Z"} {
-		require.NotEqual(l, sent, r.body[field], field)
+		require.NotEqual(l, sent, r.Body[field], field)
 	}
 }
 
 // change changes the record: under its condition, once, and only what was sent.
 func (l living) change(id string, ids map[string]string) {
 	l.Helper()
-	body, path := fillIn(l.Change, ids), l.one(id)
+	body, path := FillIn(l.Change, ids), l.one(id)
 	before := l.ok("PATCH", path, `{}`)
-	version, versioned := before.body["version"].(float64)
-	require.Equal(l, before.body, l.ok("PATCH", path, `{}`).body, "nothing was sent, so nothing changes")
-	require.Equal(l, "planet, version", l.ok("PATCH", path, `{"planet":"Mars","version":7}`).header.Get("X-Ignored-Fields"))
-	l.do(l.T, "PATCH", path, body, "If-Match", `"999"`).refused(l.T, 412, "PRECONDITION_FAILED", "PATCH "+l.Path)
+	version, versioned := before.Body["version"].(float64)
+	require.Equal(l, before.Body, l.ok("PATCH", path, `{}`).Body, "nothing was sent, so nothing changes")
+	require.Equal(l, "planet, version", l.ok("PATCH", path, `{"planet":"Mars","version":7}`).Header.Get("X-Ignored-Fields"))
+	l.do(l.T, "PATCH", path, body, "If-Match", `"999"`).Refused(l.T, 412, "PRECONDITION_FAILED", "PATCH "+l.Path)
 
-	after := l.ok("PATCH", path, body, "If-Match", cmp.Or(before.header.Get("ETag"), "*"))
+	after := l.ok("PATCH", path, body, "If-Match", cmp.Or(before.Header.Get("ETag"), "*"))
 	var sent map[string]any
 	require.NoError(l, json.Unmarshal([]byte(body), &sent))
-	for field, value := range before.body {
+	for field, value := range before.Body {
 		if want, changed := sent[field]; changed {
 			value = inResponses(want)
 		}
 		if !slices.Contains(derived[l.Entity], field) && !slices.Contains([]string{"version", "updatedAt"}, field) {
-			assert.Equal(l, value, after.body[field], "%s %s", l.Entity, field)
+			assert.Equal(l, value, after.Body[field], "%s %s", l.Entity, field)
 		}
 	}
 	if versioned {
-		require.InDelta(l, version+1, after.body["version"], 0)
+		require.InDelta(l, version+1, after.Body["version"], 0)
 	}
-	require.Equal(l, after.body, l.ok("PATCH", path, body).body, "the same values are no change")
+	require.Equal(l, after.Body, l.ok("PATCH", path, body).Body, "the same values are no change")
 	if l.has("GET", l.Path+"/{id}") {
-		require.Equal(l, after.body, l.ok("GET", path, "").body)
-		require.Equal(l, after.header.Get("ETag"), l.ok("GET", path, "").header.Get("ETag"))
+		require.Equal(l, after.Body, l.ok("GET", path, "").Body)
+		require.Equal(l, after.Header.Get("ETag"), l.ok("GET", path, "").Header.Get("ETag"))
 	}
 }
 
@@ -119,8 +119,8 @@ var derived = map[string][]string{ //nolint:gochecknoglobals // a constant table
 func (l living) remove(id string) {
 	l.Helper()
 	path := l.one(id)
-	l.do(l.T, "DELETE", path, "", "If-Match", `"999"`).refused(l.T, 412, "PRECONDITION_FAILED", "DELETE "+l.Path)
-	if l.ok("DELETE", path, "").status == http.StatusOK {
+	l.do(l.T, "DELETE", path, "", "If-Match", `"999"`).Refused(l.T, 412, "PRECONDITION_FAILED", "DELETE "+l.Path)
+	if l.ok("DELETE", path, "").Status == http.StatusOK {
 		return // it is hidden, and still there
 	}
 	for _, method := range []string{"GET", "PATCH", "DELETE"} {
@@ -129,7 +129,7 @@ func (l living) remove(id string) {
 			if method == "PATCH" {
 				body = `{}`
 			}
-			l.do(l.T, method, path, body).refused(l.T, 404, l.Entity+"_NOT_FOUND", method+" "+l.Path)
+			l.do(l.T, method, path, body).Refused(l.T, 404, l.Entity+"_NOT_FOUND", method+" "+l.Path)
 		}
 	}
 }
@@ -137,20 +137,20 @@ func (l living) remove(id string) {
 // Every resource is created, read, changed and deleted by the same rules; docs/reference/conventions.md has them.
 func TestEveryResourceLives(t *testing.T) {
 	t.Parallel()
-	n := newNode(dbtest.Open(t), alone())
-	owner, company := n.owner(t)
+	n := NewNode(dbtest.Open(t), Alone())
+	owner, company := n.Owner(t)
 	addBranch(t, n, company) // for the second warehouse
 	operations := map[string]bool{}
-	for _, op := range slices.Concat(n.api.Ops(), n.admin.Ops()) {
-		operations[name(op)] = true
+	for _, op := range slices.Concat(n.API.Ops(), n.Admin.Ops()) {
+		operations[Name(op)] = true
 	}
 	ids, lives := map[string]string{}, []living{}
-	for _, s := range samples() {
-		l := living{T: t, Sample: s, do: owner.do, has: func(method, path string) bool { return operations[method+" "+path] }}
+	for _, s := range Samples() {
+		l := living{T: t, Sample: s, do: owner.Do, has: func(method, path string) bool { return operations[method+" "+path] }}
 		if s.Admin {
-			l.do, l.has = n.operator(writerToken).in(company).do, func(method, path string) bool { return operations[method+" "+inCompany+path] }
+			l.do, l.has = n.Operator(WriterToken).In(company).Do, func(method, path string) bool { return operations[method+" "+inCompany+path] }
 		}
-		ids[s.Entity] = l.create(ids).id(t)
+		ids[s.Entity] = l.create(ids).ID(t)
 		lives = append(lives, l)
 	}
 	for _, l := range lives {
@@ -158,7 +158,7 @@ func TestEveryResourceLives(t *testing.T) {
 			l.change(ids[l.Entity], ids)
 		}
 	}
-	owner.ok(t, "POST", "/warehouse/receipts/"+ids["RECEIPT"]+"/cancel", "") // a warehouse that is deleted is empty
+	owner.OK(t, "POST", "/warehouse/receipts/"+ids["RECEIPT"]+"/cancel", "") // a warehouse that is deleted is empty
 	for _, l := range slices.Backward(lives) {
 		if l.has("DELETE", l.Path+"/{id}") {
 			l.remove(ids[l.Entity])

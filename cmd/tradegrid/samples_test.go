@@ -28,7 +28,7 @@ var partBodies = map[string]string{ //nolint:gochecknoglobals // a constant tabl
 // sampleOf finds the sample that an operation on one record is about, and a body that the operation takes.
 func sampleOf(op httpapi.Op) (s domain.Sample, body string, ok bool) {
 	at, admin := strings.CutPrefix(op.Path, inCompany)
-	for _, s := range samples() {
+	for _, s := range Samples() {
 		if s.Admin && !admin || !strings.HasPrefix(at, s.Path+"/{id}") {
 			continue // the admin API also has operations on what integrations make
 		}

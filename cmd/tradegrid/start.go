@@ -54,7 +54,7 @@ func (r *role) started(context.Context) error {
 
 // serve is [serveRole] for a role that also uses the brokers.
 func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, live reloader, work func(context.Context, *slog.Logger, *role) error) error {
-	broker, err := f.kafkaConfig(name, log)
+	broker, err := f.KafkaConfig(name, log)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func serveRole(
 		return err
 	}
 	defer tel.Stop(ctx)
-	ln, err := listen(ctx, "--ops-listen", f.OpsListen)
+	ln, err := Listen(ctx, "--ops-listen", f.OpsListen)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 	shared := r.live.Shared()
 	settings := presence.NewSettingsWatch(r.db, shared, log)
 	r.tel.Note("settings_differ", settings.Notes)
-	return announced(ctx, r.db, r.name, shared, log, func(ctx context.Context) error {
+	return Announced(ctx, r.db, r.name, shared, log, func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return r.live.Run(ctx, r.reload) })
 		g.Go(func() error { return clock.Run(ctx) })
@@ -128,9 +128,9 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 	})
 }
 
-// announced does the work of this process, which is announced in the database meanwhile. A process does not begin on a schema
+// Announced does the work of this process, which is announced in the database meanwhile. A process does not begin on a schema
 // that was contracted for a later release: it would misread what that release writes.
-func announced(ctx context.Context, d *db.DB, role string, settings []string, log *slog.Logger, work func(context.Context) error) error {
+func Announced(ctx context.Context, d *db.DB, role string, settings []string, log *slog.Logger, work func(context.Context) error) error {
 	if err := migrate.Usable(ctx, d.Pool(), sql.Files, d.Dialect()); err != nil {
 		return err
 	}
@@ -138,12 +138,12 @@ func announced(ctx context.Context, d *db.DB, role string, settings []string, lo
 	if err != nil {
 		return err
 	}
-	return presence.Process{Node: nodeName(), Role: role, Release: release, Contracts: contracts, Settings: settings}.Announce(ctx, d, log, work)
+	return presence.Process{Node: NodeName(), Role: role, Release: Release, Contracts: contracts, Settings: settings}.Announce(ctx, d, log, work)
 }
 
 // connect waits for the database. Until it is connected, the process is not ready, and /readyz has the reason.
 func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, r *role) (*db.DB, error) {
-	cfg := f.databaseConfig()
+	cfg := f.DatabaseConfig()
 	cfg.MaxConns, cfg.SavepointRetry, cfg.Log, cfg.Tracer = f.DatabaseConns, f.DatabaseSavepoint, log, r.tel.Provider
 	w := &waiting{log: log, ops: r.ops}
 	r.tel.Ready("database", w.check)

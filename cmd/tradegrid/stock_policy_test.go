@@ -17,27 +17,27 @@ func TestNewCompanyBlocksWhatIsNotInStock(t *testing.T) {
 	t.Parallel()
 	c := adminJSON[company.Company](t, "company", "create", "--name=Nordic Tools", "--plan=business", "--stock-policy=block")
 	token := adminJSON[company.Issued](t, "token", "issue", "--company="+c.ID.String(), "--name=shop", "--scopes=*:write")
-	n := newNode(dbtest.Open(t), alone())
-	shop := n.client(token.Text)
-	product := shop.ok(t, "POST", "/catalog/products", `{"name":"Hammer","price":1900,"hasStock":true}`).id(t)
-	bundle := shop.ok(t, "POST", "/catalog/products", `{"name":"Tool set","price":4900,"isBundle":true,"costComponents":[{"label":"Hammer","productId":"`+product+`","qty":2,"unitCost":900}]}`).id(t)
+	n := NewNode(dbtest.Open(t), Alone())
+	shop := n.Client(token.Text)
+	product := shop.OK(t, "POST", "/catalog/products", `{"name":"Hammer","price":1900,"hasStock":true}`).ID(t)
+	bundle := shop.OK(t, "POST", "/catalog/products", `{"name":"Tool set","price":4900,"isBundle":true,"costComponents":[{"label":"Hammer","productId":"`+product+`","qty":2,"unitCost":900}]}`).ID(t)
 	order := func(id string) string { return `{"items":[{"refId":"` + id + `","qty":1}]}` }
 
 	for name, id := range map[string]string{"product": product, "bundle": bundle} {
-		meta := shop.do(t, "POST", "/orders", order(id)).refused(t, 409, "STOCK_INSUFFICIENT", name+" that is not in stock")
+		meta := shop.Do(t, "POST", "/orders", order(id)).Refused(t, 409, "STOCK_INSUFFICIENT", name+" that is not in stock")
 		lines, _ := meta["lines"].([]any)
 		require.Len(t, lines, 1, name)
 		require.Equal(t, product, lines[0].(map[string]any)["productId"], name)
 	}
 
-	require.NoError(t, n.db.RunTx(t.Context(), "test.stock", func(ctx context.Context, tx *db.Tx) error {
-		return n.setStock(ctx, tx, c.ID, uuid.MustParse(product), 3, "count")
+	require.NoError(t, n.DB.RunTx(t.Context(), "test.stock", func(ctx context.Context, tx *db.Tx) error {
+		return n.SetStock(ctx, tx, c.ID, uuid.MustParse(product), 3, "count")
 	}))
-	got := shop.ok(t, "POST", "/orders", order(bundle))
-	require.NotEmpty(t, got.body["warehouseId"])
-	line, _ := got.body["lines"].([]any)[0].(map[string]any)
+	got := shop.OK(t, "POST", "/orders", order(bundle))
+	require.NotEmpty(t, got.Body["warehouseId"])
+	line, _ := got.Body["lines"].([]any)[0].(map[string]any)
 	require.EqualValues(t, 1, line["reservedQty"])
-	shop.do(t, "POST", "/orders", order(bundle)).refused(t, 409, "STOCK_INSUFFICIENT", "two hammers of one that is left")
-	shop.ok(t, "POST", "/orders", order(product))
-	shop.do(t, "POST", "/orders", order(product)).refused(t, 409, "STOCK_INSUFFICIENT", "none is left")
+	shop.Do(t, "POST", "/orders", order(bundle)).Refused(t, 409, "STOCK_INSUFFICIENT", "two hammers of one that is left")
+	shop.OK(t, "POST", "/orders", order(product))
+	shop.Do(t, "POST", "/orders", order(product)).Refused(t, 409, "STOCK_INSUFFICIENT", "none is left")
 }

@@ -18,7 +18,7 @@ import (
 
 // outlet is a company with two products and its default warehouse.
 type outlet struct {
-	as
+	Client
 
 	company  tenant.ID
 	depot    string
@@ -27,37 +27,37 @@ type outlet struct {
 
 func newOutlet(t *testing.T) *outlet {
 	t.Helper()
-	n := newNode(dbtest.Open(t), alone())
+	n := NewNode(dbtest.Open(t), Alone())
 	s := &outlet{}
-	s.as, s.company = n.owner(t)
-	s.depot = rowsOf(s.ok(t, "GET", "/warehouse/warehouses", ""))[0]["id"].(string)
+	s.Client, s.company = n.Owner(t)
+	s.depot = rowsOf(s.OK(t, "GET", "/warehouse/warehouses", ""))[0]["id"].(string)
 	for _, name := range []string{"Nail", "Screw"} {
-		s.products = append(s.products, s.ok(t, "POST", "/catalog/products", `{"name":"`+name+`","price":100,"hasStock":true}`).id(t))
+		s.products = append(s.products, s.OK(t, "POST", "/catalog/products", `{"name":"`+name+`","price":100,"hasStock":true}`).ID(t))
 	}
 	return s
 }
 
-func rowsOf(r *reply) (all []map[string]any) {
-	items, _ := r.body["items"].([]any)
+func rowsOf(r *Reply) (all []map[string]any) {
+	items, _ := r.Body["items"].([]any)
 	for _, item := range items {
 		all = append(all, item.(map[string]any))
 	}
 	return all
 }
 
-func (s *outlet) adjust(t *testing.T, product string, target int) *reply {
+func (s *outlet) adjust(t *testing.T, product string, target int) *Reply {
 	t.Helper()
-	return s.do(t, "POST", "/warehouse/stocks/adjust", fmt.Sprintf(`{"productId":%q,"warehouseId":%q,"targetQty":%d,"reason":"count"}`, product, s.depot, target))
+	return s.Do(t, "POST", "/warehouse/stocks/adjust", fmt.Sprintf(`{"productId":%q,"warehouseId":%q,"targetQty":%d,"reason":"count"}`, product, s.depot, target))
 }
 
-func (s *outlet) order(t *testing.T, quantities map[string]int) *reply {
+func (s *outlet) order(t *testing.T, quantities map[string]int) *Reply {
 	t.Helper()
-	return s.do(t, "POST", "/orders", `{"items":`+linesOf("refId", quantities)+`}`)
+	return s.Do(t, "POST", "/orders", `{"items":`+linesOf("refId", quantities)+`}`)
 }
 
-func (s *outlet) receive(t *testing.T, quantities map[string]int) *reply {
+func (s *outlet) receive(t *testing.T, quantities map[string]int) *Reply {
 	t.Helper()
-	return s.do(t, "POST", "/warehouse/receipts", `{"warehouseId":"`+s.depot+`","items":`+linesOf("productId", quantities)+`}`)
+	return s.Do(t, "POST", "/warehouse/receipts", `{"warehouseId":"`+s.depot+`","items":`+linesOf("productId", quantities)+`}`)
 }
 
 func linesOf(field string, quantities map[string]int) string {
@@ -75,7 +75,7 @@ func linesOf(field string, quantities map[string]int) string {
 func (s *outlet) levels(t *testing.T) (qty, reserved map[string]int) {
 	t.Helper()
 	qty, reserved = map[string]int{}, map[string]int{}
-	for _, row := range rowsOf(s.ok(t, "GET", "/warehouse/stocks", "")) {
+	for _, row := range rowsOf(s.OK(t, "GET", "/warehouse/stocks", "")) {
 		p := row["productId"].(string)
 		qty[p], reserved[p] = int(row["qty"].(float64)), int(row["reserved"].(float64))
 	}
@@ -85,20 +85,20 @@ func (s *outlet) levels(t *testing.T) (qty, reserved map[string]int) {
 // consistent requires that stock is the sum of its parts, and that the movements of each product form a chain without a hole.
 func (s *outlet) consistent(t *testing.T) {
 	t.Helper()
-	found, err := s.node.stockReconciler(nil).Check(t.Context(), s.company)
+	found, err := s.Node.StockReconciler(nil).Check(t.Context(), s.company)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	qty, _ := s.levels(t)
 	for _, p := range s.products {
 		degree := map[float64]int{0: 1}
 		for query := ""; ; {
-			page := s.ok(t, "GET", "/warehouse/movements?pageSize=200&productId="+p+query, "")
+			page := s.OK(t, "GET", "/warehouse/movements?pageSize=200&productId="+p+query, "")
 			for _, m := range rowsOf(page) {
 				require.InDelta(t, m["qtyBefore"].(float64)+m["delta"].(float64), m["qtyAfter"], 0)
 				degree[m["qtyBefore"].(float64)]--
 				degree[m["qtyAfter"].(float64)]++
 			}
-			next, more := page.body["nextCursor"].(string)
+			next, more := page.Body["nextCursor"].(string)
 			if !more {
 				break
 			}
@@ -141,12 +141,12 @@ func TestStockFollowsTheDocuments(t *testing.T) {
 			case 0:
 				p := rapid.SampledFrom(s.products).Draw(rt, "product")
 				qty[p] = rapid.IntRange(-5, 40).Draw(rt, "target")
-				require.Equal(rt, 201, s.adjust(t, p, qty[p]).status)
+				require.Equal(rt, 201, s.adjust(t, p, qty[p]).Status)
 			case 1:
-				receipts = append(receipts, &document{id: s.receive(t, quantities).id(t), quantities: quantities})
+				receipts = append(receipts, &document{id: s.receive(t, quantities).ID(t), quantities: quantities})
 				add(qty, quantities, 1)
 			case 2:
-				orders = append(orders, &document{id: s.order(t, quantities).id(t), quantities: quantities, state: "new"})
+				orders = append(orders, &document{id: s.order(t, quantities).ID(t), quantities: quantities, state: "new"})
 				add(reserved, quantities, 1)
 			case 3:
 				if len(receipts) == 0 {
@@ -157,14 +157,14 @@ func TestStockFollowsTheDocuments(t *testing.T) {
 				for p, n := range r.quantities {
 					short = short || qty[p] < n
 				}
-				got := s.do(t, "POST", "/warehouse/receipts/"+r.id+"/cancel", "")
+				got := s.Do(t, "POST", "/warehouse/receipts/"+r.id+"/cancel", "")
 				switch {
 				case r.state == "cancelled":
-					require.Equal(rt, "RECEIPT_ALREADY_CANCELLED", got.code())
+					require.Equal(rt, "RECEIPT_ALREADY_CANCELLED", got.Code())
 				case short:
-					require.Equal(rt, "RECEIPT_STOCK_CONSUMED", got.code())
+					require.Equal(rt, "RECEIPT_STOCK_CONSUMED", got.Code())
 				default:
-					require.Equal(rt, 200, got.status, got.raw)
+					require.Equal(rt, 200, got.Status, got.Raw)
 					r.state = "cancelled"
 					add(qty, r.quantities, -1)
 				}
@@ -174,7 +174,7 @@ func TestStockFollowsTheDocuments(t *testing.T) {
 				}
 				o := rapid.SampledFrom(orders).Draw(rt, "order")
 				next := rapid.SampledFrom([]string{"in_progress", "completed", "cancelled"}).Draw(rt, "next")
-				if s.do(t, "POST", "/orders/"+o.id+"/status/"+next, "").status != 200 {
+				if s.Do(t, "POST", "/orders/"+o.id+"/status/"+next, "").Status != 200 {
 					continue
 				}
 				o.state = next
@@ -202,13 +202,13 @@ func TestHotProduct(t *testing.T) {
 	const n = 40
 	ids := make([]string, n)
 	for i := range ids {
-		ids[i] = s.order(t, map[string]int{hot: 1, s.products[1]: 2}).id(t)
-		s.ok(t, "POST", "/orders/"+ids[i]+"/status/in_progress", "")
+		ids[i] = s.order(t, map[string]int{hot: 1, s.products[1]: 2}).ID(t)
+		s.OK(t, "POST", "/orders/"+ids[i]+"/status/in_progress", "")
 	}
 	var wg sync.WaitGroup
-	answers := make(chan *reply, 4*n)
+	answers := make(chan *Reply, 4*n)
 	for _, id := range ids {
-		wg.Go(func() { answers <- s.do(t, "POST", "/orders/"+id+"/status/completed", "") })
+		wg.Go(func() { answers <- s.Do(t, "POST", "/orders/"+id+"/status/completed", "") })
 		wg.Go(func() { answers <- s.order(t, map[string]int{hot: 3}) })
 		wg.Go(func() { answers <- s.receive(t, map[string]int{hot: 2, s.products[1]: 1}) })
 		wg.Go(func() { answers <- s.adjust(t, s.products[1], 7) })
@@ -216,7 +216,7 @@ func TestHotProduct(t *testing.T) {
 	wg.Wait()
 	close(answers)
 	for got := range answers {
-		require.Less(t, got.status, 300, got.raw)
+		require.Less(t, got.Status, 300, got.Raw)
 	}
 	qty, reserved := s.levels(t)
 	require.Equal(t, []int{2*n - n, 3 * n}, []int{qty[hot], reserved[hot]})
@@ -241,7 +241,7 @@ func TestStockCheckAndRepair(t *testing.T) {
 	}
 	require.Empty(t, check("check"))
 	for sql, p := range map[string]string{sqlSpoilStock: nail, sqlForgetStock: screw} {
-		_, err := s.node.db.Exec(t.Context(), sql, s.company, p)
+		_, err := s.Node.DB.Exec(t.Context(), sql, s.company, p)
 		require.NoError(t, err)
 	}
 	text := func(all []warehouse.Difference) (lines []string) {
@@ -262,7 +262,7 @@ func TestStockCheckAndRepair(t *testing.T) {
 	s.consistent(t)
 
 	found := 0
-	require.NoError(t, s.node.stockReconciler(nil).CheckAll(t.Context(), func() bool { found++; return found < 3 }))
+	require.NoError(t, s.Node.StockReconciler(nil).CheckAll(t.Context(), func() bool { found++; return found < 3 }))
 	require.Positive(t, found, "companies are checked while this process is in charge")
 	_, err := runAdmin(t, "stock", "check", "--company="+uuid.NewString())
 	require.ErrorContains(t, err, "--company")

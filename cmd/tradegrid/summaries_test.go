@@ -13,7 +13,7 @@ func TestSummariesAreVerbsWithObjects(t *testing.T) {
 	t.Parallel()
 	verb := regexp.MustCompile(`^(Activate|Add|Anonymize|Archive|Assign|Block|Cancel|Close|Complete|Confirm|Convert|Create|Create and update|Create, update and (delete|hide)|Delete|Download|` +
 		`Enable or disable|Explain|Export|Hide|Import|Invite|Issue|List|Mark|Move|Open|Pause|Preview|Read|Record|Refund|Remove|Restore|Resume|Revoke|Rotate|Send|Set|Update|Upload) [a-z]`)
-	for _, api := range bothAPIs() {
+	for _, api := range BothAPIs() {
 		for _, op := range api.Ops() {
 			require.Regexp(t, verb, op.Summary, "%s: a summary begins with a verb of the list and an object", op.ID)
 		}
@@ -28,7 +28,7 @@ var (
 // Descriptions say what the summary does not, and when the operation fails, with codes that it can answer.
 func TestOperationsAreDescribed(t *testing.T) {
 	t.Parallel()
-	for base, api := range bothAPIs() {
+	for base, api := range BothAPIs() {
 		page := errorPage(t, api, base)
 		for _, op := range api.Ops() {
 			require.NotEmpty(t, op.Description, "%s has no description: add httpapi.Doc with a sentence on what it does and one on when it fails", op.ID)

@@ -75,7 +75,7 @@ func TestRecordsFitTheirTables(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	tables := 0 // of lines
-	for _, domain := range declared() {
+	for _, domain := range Declared() {
 		for _, table := range domain.Tables {
 			checkTable(t, d, table)
 			prepareAll(t, d, table.Statements())

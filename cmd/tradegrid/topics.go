@@ -76,7 +76,7 @@ func (f TopicsFlags) with(ctx context.Context, log *slog.Logger, act topicsActio
 		return nil, fmt.Errorf("--replication %d must be at least 1", f.Replication)
 	}
 	replication = cmp.Or(f.Replication, replication)
-	cfg, err := f.kafkaConfig("topics", log)
+	cfg, err := f.KafkaConfig("topics", log)
 	if err != nil {
 		return nil, err
 	}

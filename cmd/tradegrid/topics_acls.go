@@ -33,7 +33,7 @@ func (c *TopicsACLsCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer
 	if !c.Grant {
 		return c.write(out, rights)
 	}
-	cfg, err := c.kafkaConfig("topics", log)
+	cfg, err := c.KafkaConfig("topics", log)
 	if err != nil {
 		return err
 	}

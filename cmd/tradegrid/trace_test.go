@@ -58,7 +58,7 @@ func runFlow(t *testing.T, propagate bool) *flow {
 	t.Cleanup(d.Close)
 	brokers := dbtest.Broker(t)
 	f.db, f.brokers = d, brokers
-	n := newNode(d, alone())
+	n := NewNode(d, Alone())
 	arrived := make(chan arrivedHook, 64)
 	hooks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -69,17 +69,17 @@ func runFlow(t *testing.T, propagate bool) *flow {
 	}))
 	t.Cleanup(hooks.Close)
 	records := fill(t, n)
-	records.owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"`+hooks.URL+`/","events":["order.created"]}`)
-	startRelay(t, d, brokers)
+	records.owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"`+hooks.URL+`/","events":["order.created"]}`)
+	StartRelay(t, d, brokers)
 	startDispatcher(t, n, brokers, propagate)
 
 	ctx, client := provider.Tracer("test").Start(t.Context(), "integration")
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	f.caller = client.SpanContext()
-	order := records.owner.ok(t, "POST", "/orders", `{"items":[{"refId":"`+records.id["PRODUCT"]+`","qty":2}]}`, "traceparent", carrier["traceparent"])
+	order := records.owner.OK(t, "POST", "/orders", `{"items":[{"refId":"`+records.id["PRODUCT"]+`","qty":2}]}`, "traceparent", carrier["traceparent"])
 	client.End()
-	f.await(t, arrived, order.id(t))
+	f.await(t, arrived, order.ID(t))
 	return f
 }
 
@@ -105,15 +105,15 @@ func (f *flow) await(t *testing.T, arrived <-chan arrivedHook, order string) {
 }
 
 // startDispatcher runs all roles of the dispatcher with short delays.
-func startDispatcher(t *testing.T, n *node, brokers []string, propagate bool) {
+func startDispatcher(t *testing.T, n *Node, brokers []string, propagate bool) {
 	t.Helper()
-	o := dispatcherOptions{AllowInsecure: true, PropagateTrace: propagate, Lines: topics.Lines(), SweepEvery: time.Hour}
+	o := DispatcherOptions{AllowInsecure: true, PropagateTrace: propagate, Lines: topics.Lines(), SweepEvery: time.Hour}
 	for i := range o.Lines {
 		o.Lines[i].Delay = time.Duration(i+1) * 50 * time.Millisecond
 	}
 	notes := map[string]func() []string{}
-	o.note = func(name string, current func() []string) { notes[name] = current }
-	parts, err := dispatcherParts(n.db, kafka.Config{Brokers: brokers, ClientID: "dispatcher"}, n.domains, o, slog.New(slog.DiscardHandler))
+	o.Note = func(name string, current func() []string) { notes[name] = current }
+	parts, err := DispatcherParts(n.DB, kafka.Config{Brokers: brokers, ClientID: "dispatcher"}, n.Domains, o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	require.Empty(t, notes["partitions"](), "/readyz tells which partitions nobody reads")
 	for _, part := range parts {
@@ -241,7 +241,7 @@ func TestOperatorsFindTheMetricsOfTheDocs(t *testing.T) { //nolint:paralleltest 
 	f.conflict(t)
 	f.poison(t)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(allMetrics()...)
+	registry.MustRegister(AllMetrics()...)
 	doc, err := os.ReadFile("../../docs/operations.md")
 	require.NoError(t, err)
 	watched := regexp.MustCompile(`tradegrid_[a-z_]+`).FindAllString(string(doc), -1)
