@@ -20,7 +20,7 @@ ARG RELEASE=dev
 # The same sources and the same Go give the same bytes, wherever they are built.
 RUN --mount=type=cache,target=/cache \
     CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.release=${RELEASE}" -o /out/tradegrid ./cmd/tradegrid
+    go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X github.com/tradegrid/tradegrid/services/roles.Release=${RELEASE}" -o /out/tradegrid ./cmd/tradegrid
 
 FROM scratch
 ARG RELEASE=dev

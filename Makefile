@@ -18,7 +18,7 @@ PACKAGES    ?= ./...
 # Tests allocate much and keep little, so the collector runs less often; the limit keeps a process small where memory is.
 FEW_COLLECTIONS := GOGC=400 GOMEMLIMIT=1GiB
 # Packages that take longest begin first: none of them is left over at the end.
-LONGEST      := ./cmd/tradegrid ./tests/e2e ./pkg/api/httpapi ./pkg/events/outbox ./services/delivery/webhooks ./services/platform/company
+LONGEST      := ./services/roles ./services/dev ./services/console ./cmd/tradegrid ./tests/e2e ./pkg/api/httpapi ./pkg/events/outbox ./services/delivery/webhooks ./services/platform/company
 # The parts of the dispatcher.
 DISPATCHER   := $(addprefix ./services/delivery/,deadletter delay dispatch match reconcile router sender store sweeper)
 # Tests of a new clone wait for the compiler and the linker half of the time. Without inlining and debug information, this module is
@@ -39,7 +39,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the one binary into bin/
-	$(GO) build -buildvcs=false -ldflags "-X main.release=$(RELEASE) -X main.commit=$(COMMIT)" -o $(BIN) ./cmd/tradegrid
+	$(GO) build -buildvcs=false -ldflags "-X github.com/tradegrid/tradegrid/services/roles.Release=$(RELEASE) -X github.com/tradegrid/tradegrid/services/roles.commit=$(COMMIT)" -o $(BIN) ./cmd/tradegrid
 
 .PHONY: release
 release: RELEASE := $(VERSION)
@@ -47,7 +47,7 @@ release: release-check ## build what a laptop or a server downloads, with checks
 	rm -rf dist && mkdir dist
 	for target in $(TARGETS); do \
 	  os=$${target%/*} name=tradegrid_$(RELEASE)_$${target/\//_} && \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$${target#*/} $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.release=$(RELEASE) -X main.commit=$(COMMIT)" \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$${target#*/} $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X github.com/tradegrid/tradegrid/services/roles.Release=$(RELEASE) -X github.com/tradegrid/tradegrid/services/roles.commit=$(COMMIT)" \
 	    -o dist/$$name/$$([ $$os = windows ] && echo tradegrid.exe || echo tradegrid) ./cmd/tradegrid && \
 	  cp LICENSE README.md dist/$$name && \
 	  { [ $$target != $(firstword $(TARGETS)) ] || $(CYCLONEDX) bin -json -noserial -version v$(RELEASE) -output dist/tradegrid_$(RELEASE).cdx.json dist/$$name/tradegrid; } && \
@@ -76,7 +76,7 @@ test: ## run all tests against an embedded database and broker
 .PHONY: test-chaos
 test-chaos: ## run the tests of the API with failing transactions: retries asked for, commits without an answer
 	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./services/business/... ./services/platform/... ./services/delivery/... ./pkg/api/httpapi/... ./pkg/store/job/... ./pkg/store/numbering/..." -- $(SIDE_BY_SIDE) -count=1
-	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages ./cmd/tradegrid -- $(SIDE_BY_SIDE) -count=1 -run '^TestEveryResourceLives$$'
+	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages ./services/roles -- $(SIDE_BY_SIDE) -count=1 -run '^TestEveryResourceLives$$'
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector
@@ -102,7 +102,7 @@ test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: ne
 	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
 	$(QUICK_BUILD) $(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
 	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/events/kafka ./pkg/events/outbox $(DISPATCHER)" -- -vet=off $(QUICK_LINK) -tags kafka -count=1 -timeout 10m && \
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/platform/company ./pkg/api/loadshed ./pkg/testkit/dbtest" -- -vet=off $(QUICK_LINK) -count=1 -timeout 10m -run "^Test(AllTopics|Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./services/roles ./services/platform/company ./pkg/api/loadshed ./pkg/testkit/dbtest" -- -vet=off $(QUICK_LINK) -count=1 -timeout 10m -run "^Test(AllTopics|Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
 	@cat bin/kafka/report.txt
 
 .PHONY: dialect
@@ -127,7 +127,7 @@ schemas: build ## write the API description and the event schemas into schemas/
 
 .PHONY: examples
 examples: schemas ## record the examples of operations and events from the walks of the contract, and write them into schemas/
-	TRADEGRID_WRITE_EXAMPLES=1 $(WITHDB) $(GO) test -count=1 -run '^(TestAnswersAndEventsMatchTheirSchemas|TestAdminAnswersMatchTheirSchemas)$$' ./cmd/tradegrid
+	TRADEGRID_WRITE_EXAMPLES=1 $(WITHDB) $(GO) test -count=1 -run '^(TestAnswersAndEventsMatchTheirSchemas|TestAdminAnswersMatchTheirSchemas)$$' ./services/roles
 	$(MAKE) schemas
 
 .PHONY: docs-speed

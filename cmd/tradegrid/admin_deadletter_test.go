@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/services/operations"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 // Operators see everything that the platform gave up, from wherever it lies.
 func TestAdminDeadletterList(t *testing.T) {
 	t.Parallel()
-	g := NewGraveyard(t, 2002)
+	g := rolestest.NewGraveyard(t, 2002)
 	all := adminJSON[[]operations.DeadLetter](t, "deadletter", g.Brokers, "--company="+g.Company.String())
 	require.Len(t, all, 5)
 	seen := map[string]int{}
@@ -58,7 +59,7 @@ func TestAdminDeadletterList(t *testing.T) {
 // Each kind is sent again by its own way, once, and only with --yes.
 func TestAdminDeadletterRedeliver(t *testing.T) {
 	t.Parallel()
-	g := NewGraveyard(t, 2002)
+	g := rolestest.NewGraveyard(t, 2002)
 	of := "--company=" + g.Company.String()
 	for _, c := range []struct {
 		source         string
@@ -89,7 +90,7 @@ func TestAdminDeadletterRedeliver(t *testing.T) {
 // Purging deletes what is old enough and no more, and only with --yes.
 func TestAdminDeadletterPurge(t *testing.T) {
 	t.Parallel()
-	g := NewGraveyard(t, 2001)
+	g := rolestest.NewGraveyard(t, 2001)
 	purge := func(source string, args ...string) operations.Purged {
 		t.Helper()
 		return adminJSON[operations.Purged](t, append([]string{"deadletter", "purge", g.Brokers, "--source=" + source}, args...)...)

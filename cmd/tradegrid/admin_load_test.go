@@ -13,7 +13,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/business/catalog"
 	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/cli/admin"
 	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/services/roles"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
@@ -28,11 +31,11 @@ func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
 	require.EqualValues(t, 0o600, stat.Mode().Perm(), "the file holds tokens")
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
-	var file struct{ Companies []LoadCompany }
+	var file struct{ Companies []admin.LoadCompany }
 	require.NoError(t, json.Unmarshal(raw, &file))
 	require.Len(t, file.Companies, 2)
 
-	all := NewDomains(dbtest.Open(t), DomainConfig{Policy: DefaultPolicy()})
+	all := roles.NewDomains(dbtest.Open(t), roles.DomainConfig{Policy: rolestest.DefaultPolicy()})
 	address := netip.MustParseAddr("192.0.2.1")
 	for _, co := range file.Companies {
 		free, err := all.Company.Authenticate(t.Context(), co.Token, address, true)
@@ -42,10 +45,10 @@ func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
 		limited, err := all.Company.Authenticate(t.Context(), co.LimitedToken, address, true)
 		require.NoError(t, err)
 		require.InDelta(t, 20, limited.Rate.RefillPerSecond, 1e-9)
-		products, err := all.Catalog.Products(t.Context(), DemoCaller(co.ID), catalog.ProductFilter{Params: list.Params{PageSize: 200}, Sort: "name"})
+		products, err := all.Catalog.Products(t.Context(), roles.DemoCaller(co.ID), catalog.ProductFilter{Params: list.Params{PageSize: 200}, Sort: "name"})
 		require.NoError(t, err)
 		require.Len(t, products.Items, 4)
-		people, err := all.Clients.List(t.Context(), DemoCaller(co.ID), clients.Filter{Params: list.Params{PageSize: 200}})
+		people, err := all.Clients.List(t.Context(), roles.DemoCaller(co.ID), clients.Filter{Params: list.Params{PageSize: 200}})
 		require.NoError(t, err)
 		require.Len(t, people.Items, 3)
 	}

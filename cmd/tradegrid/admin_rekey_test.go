@@ -7,12 +7,13 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 // From the API to the command line: a secret under one key, brought under another, and still the same.
 func TestAdminRekey(t *testing.T) {
 	t.Parallel()
-	n := NewNode(dbtest.Open(t), Alone())
+	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	caller, company := n.Owner(t)
 	id := caller.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).ID(t)
 	next := secret.NewKey("next")

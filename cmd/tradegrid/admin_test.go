@@ -24,11 +24,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/cli/admin"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/audit"
 	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/services/roles"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -79,7 +82,7 @@ func TestAdminFromCompanyToToken(t *testing.T) {
 	require.Nil(t, issued.ExpiresAt)
 	short := adminJSON[company.Issued](t, "token", "issue", of, "--name=short", "--scopes=*:read", "--lifetime=10s")
 	require.Equal(t, 10*time.Second, short.ExpiresAt.Std().Sub(short.CreatedAt.Std()))
-	s := NewDomains(dbtest.Open(t), DomainConfig{Policy: DefaultPolicy()}).Company
+	s := roles.NewDomains(dbtest.Open(t), roles.DomainConfig{Policy: rolestest.DefaultPolicy()}).Company
 	p, err := s.Authenticate(t.Context(), issued.Text, netip.MustParseAddr("192.0.2.1"), true)
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, p.Rate.RefillPerSecond, 1e-9)
@@ -161,13 +164,13 @@ func TestAdminIsAudited(t *testing.T) {
 	require.Error(t, err)
 	adminJSON[company.Company](t, "company", "show", of)
 
-	s := NewDomains(dbtest.Open(t), DomainConfig{Policy: DefaultPolicy()}).Console
+	s := roles.NewDomains(dbtest.Open(t), roles.DomainConfig{Policy: rolestest.DefaultPolicy()}).Console
 	page, err := s.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{CompanyID: &c.ID, Params: list.Params{Page: 1, PageSize: 50}})
 	require.NoError(t, err)
 	type line struct{ operation, entity, body string }
 	var got []line
 	for _, change := range page.Items {
-		require.Equal(t, CLIOperator(), change.Operator)
+		require.Equal(t, admin.CLIOperator(), change.Operator)
 		require.Regexp(t, "^cli:.", change.Operator)
 		got = append(got, line{change.Operation, *change.EntityID, *change.Body})
 		require.NotContains(t, *change.Body, issued.Text)
@@ -207,13 +210,13 @@ func TestAdminRestored(t *testing.T) {
 // An operator can account for every event of an interval.
 func TestAdminReconcile(t *testing.T) {
 	t.Parallel()
-	n := NewNode(dbtest.Open(t), Alone())
+	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	owner, id := n.Owner(t)
 	of := "--company=" + id.String()
 	sub := owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).ID(t)
 	from := "--from=" + time.Now().Add(-time.Hour).Format(time.RFC3339)
 	to := "--to=" + time.Now().Add(time.Hour).Format(time.RFC3339)
-	even := adminJSON[Reconciled](t, "reconcile", of, from, to)
+	even := adminJSON[admin.Reconciled](t, "reconcile", of, from, to)
 	require.True(t, even.Even())
 	require.Empty(t, even.MissingDeliveries)
 
@@ -228,7 +231,7 @@ func TestAdminReconcile(t *testing.T) {
 VALUES ($1, 1, $2, 'order.created', 'order', $2, 1, '{"event":"order.created"}', $3, $4)`, id, event, time.Now(), time.Now().Add(time.Hour))
 	require.NoError(t, err)
 	out, err := runAdmin(t, "reconcile", of, from, to)
-	require.ErrorIs(t, err, ErrUneven)
+	require.ErrorIs(t, err, admin.ErrUneven)
 	require.Contains(t, out, event.String())
 	require.Contains(t, out, sub)
 	require.Regexp(t, `MISSING\n1 +1 +0 +0 +0 +0 +0 +0 +1\n`, out)
@@ -244,7 +247,7 @@ VALUES ($1, 1, $2, 'order.created', 'order', $2, 1, '{"event":"order.created"}',
 // An operator counts what an incident left behind, sends it again, and stops what goes wrong.
 func TestAdminReplay(t *testing.T) {
 	t.Parallel()
-	n := NewNode(dbtest.Open(t), Alone())
+	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	owner, id := n.Owner(t)
 	of, from := "--company="+id.String(), "--from="+time.Now().Add(-time.Hour).Format(time.RFC3339)
 	sub := owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`).ID(t)
@@ -258,12 +261,12 @@ VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}'
 VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, webhook.DeliveryID(event, uuid.MustParse(sub), 0), event, time.Now())
 		require.NoError(t, err)
 	}
-	replays := func(args ...string) []Replayed {
+	replays := func(args ...string) []admin.Replayed {
 		t.Helper()
-		return adminJSON[[]Replayed](t, append([]string{"replay"}, args...)...)
+		return adminJSON[[]admin.Replayed](t, append([]string{"replay"}, args...)...)
 	}
-	want := Replayed{CompanyID: id, SubscriptionID: uuid.MustParse(sub), Selected: 3, Seconds: 2}
-	require.Equal(t, []Replayed{want}, replays(of, from, "--rate=2"))
+	want := admin.Replayed{CompanyID: id, SubscriptionID: uuid.MustParse(sub), Selected: 3, Seconds: 2}
+	require.Equal(t, []admin.Replayed{want}, replays(of, from, "--rate=2"))
 	require.Empty(t, unfinished(t, id), "nothing was started")
 	require.Empty(t, replays(of, from, "--to="+time.Now().Add(-time.Minute).Format(time.RFC3339)))
 	out, err := runAdmin(t, "replay", of, from)
@@ -306,7 +309,7 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, web
 // Operators see deliveries across companies, those of the newest events first, and one with all that is known of it.
 func TestAdminDeliveries(t *testing.T) {
 	t.Parallel()
-	n := NewNode(dbtest.Open(t), Alone())
+	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	deliver := func(id tenant.ID, sub string, ago time.Duration) string {
 		event := uuid.Must(uuid.NewV7())
 		low, _ := record.IDsBetween(time.Now().Add(-ago), time.Now())
@@ -358,7 +361,7 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $6, $5, $5)`, id, sub,
 // Usage is counted from what is there; what is no longer kept is not shown as nothing.
 func TestAdminCompanyUsage(t *testing.T) {
 	t.Parallel()
-	n := NewNode(dbtest.Open(t), Alone())
+	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	_, id := n.Owner(t)
 	now, body := time.Now().UTC(), `{"event":"order.created"}`
 	today, before := now.Truncate(24*time.Hour), now.AddDate(0, 0, -9)
@@ -410,7 +413,7 @@ func unfinished(t *testing.T, company tenant.ID) (ids []string) {
 // The path is one screen: what is in the outbox, how far the dispatchers are behind, what deliveries wait for, and who rests.
 func TestAdminPath(t *testing.T) {
 	t.Parallel()
-	n := NewNode(dbtest.Open(t), Alone())
+	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	owner, id := n.Owner(t)
 	sub := owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).ID(t)
 	_, err := n.DB.Exec(t.Context(), `UPDATE webhook_subscriptions SET breaker_opens = 3, failing_since = $3, breaker_open_until = $4 WHERE company_id = $1 AND id = $2`,

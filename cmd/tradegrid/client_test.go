@@ -21,15 +21,17 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/cli"
 	"github.com/tradegrid/tradegrid/services/console/quickstart"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 // laptop is a developer's machine beside an installation of the platform.
 type laptop struct {
 	t     *testing.T
-	node  *Node
-	owner Client
+	node  *rolestest.Node
+	owner rolestest.Client
 	url   string
 	flags []string // profile
 	file  string
@@ -38,8 +40,8 @@ type laptop struct {
 func newLaptop(t *testing.T) *laptop {
 	t.Helper()
 	d := dbtest.OpenNew(t)
-	n := NewNode(d, Alone())
-	StartRelay(t, d, dbtest.Broker(t))
+	n := rolestest.NewNode(d, rolestest.Alone())
+	rolestest.StartRelay(t, d, dbtest.Broker(t))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	apitest.Background(t, func(ctx context.Context) error { return n.API.Serve(ctx, ln) })
@@ -96,11 +98,11 @@ func TestLoginKeepsAProfile(t *testing.T) {
 	info, err := os.Stat(l.file)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	var p Profile
+	var p cli.Profile
 	raw, err := os.ReadFile(l.file)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &p))
-	require.Equal(t, Profile{l.url, l.owner.Token, p.Secret}, p)
+	require.Equal(t, cli.Profile{URL: l.url, Token: l.owner.Token, Secret: p.Secret}, p)
 	require.NoError(t, webhook.CheckSecret(p.Secret))
 	l.login()
 	again, err := os.ReadFile(l.file)
@@ -117,7 +119,7 @@ func TestListenForwardsEvents(t *testing.T) {
 	t.Parallel()
 	l := newLaptop(t)
 	l.login()
-	var p Profile
+	var p cli.Profile
 	raw, err := os.ReadFile(l.file)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &p))
@@ -136,7 +138,7 @@ func TestListenForwardsEvents(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		var e Logged
+		var e cli.Logged
 		if json.Unmarshal(body, &e) == nil {
 			got = append(got, e.Event+" "+e.Data.ID.(string))
 		}
@@ -217,7 +219,7 @@ func TestQuestionsFromALaptop(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 	stop()
 	stopJSON()
-	var e Logged
+	var e cli.Logged
 	line, _, _ := strings.Cut(asJSON.String(), "\n")
 	require.NoError(t, json.Unmarshal([]byte(line), &e))
 

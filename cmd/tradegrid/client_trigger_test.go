@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/services/delivery/trigger"
 	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/services/roles"
 )
 
 // Every event of the catalog can be made to happen, or the command says who makes it happen.
@@ -18,7 +19,7 @@ func TestEveryEventCanBeTriggered(t *testing.T) {
 	l := newLaptop(t)
 	test, err := l.node.CreateCompany(t.Context(), company.NewCompany{Name: "Test", IsTest: true, Plan: "business"})
 	require.NoError(t, err)
-	_, err = ChangeWith(t.Context(), l.node.DB, "test", test.ID, l.node.Company.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
+	_, err = roles.ChangeWith(t.Context(), l.node.DB, "test", test.ID, l.node.Company.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
 	require.NoError(t, err)
 	l.owner = l.node.Client(l.node.Issue(t, test.ID, []string{"*:write"}).Text)
 	out, _ := l.run(0, "login", "--url", l.url, "--token", l.owner.Token)

@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 // command runs a command line and returns its exit code and what it wrote.
@@ -51,7 +52,7 @@ const wrongSettings = `  --database-conns "x": must be an integer that fits in 3
 
 func TestAllWrongSettingsAreNamedAtOnce(t *testing.T) {
 	t.Parallel()
-	keys := "--secret-keys-file=" + keysFile(t, Key())
+	keys := "--secret-keys-file=" + keysFile(t, rolestest.Key())
 	code, _, errs := command("api", keys, "--database-conns=x", "--kafka-session=-1s", "--trace-sample=7", "--log-level", "loud")
 	require.Equal(t, 2, code)
 	want := "tradegrid api: 6 settings are invalid:\n" + fmt.Sprintf(wrongSettings, "", "", "", "") + "tradegrid api --help lists the flags\n"
@@ -279,7 +280,7 @@ func TestRunningRolesFollowTheFile(t *testing.T) {
 	backends := []string{"database-url: " + dbtest.NewDatabase(t), "kafka-brokers: [" + strings.Join(dbtest.Broker(t), ", ") + "]"}
 	file := filepath.Join(t.TempDir(), "tradegrid.yaml")
 	replace(t, file, append(backends, "log-level: info")...)
-	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, Key()))}
+	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, rolestest.Key()))}
 	replace(t, file, append(backends, "log-level: debug", "trace-sample: 8", "relay-batch-size: 7", "log-levl: info")...)
 	for _, out := range roles {
 		out.await(t, "new settings rejected, keeping the old ones")
@@ -314,7 +315,7 @@ func TestRunningDispatcherFollowsItsLimits(t *testing.T) {
 	d, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
-	n := NewNode(d, Alone())
+	n := rolestest.NewNode(d, rolestest.Alone())
 	owner, _ := n.Owner(t)
 	var requests, now, most atomic.Int64
 	full, end := make(chan struct{}), make(chan struct{})
@@ -340,8 +341,8 @@ func TestRunningDispatcherFollowsItsLimits(t *testing.T) {
 	backends := []string{"database-url: " + url, "kafka-brokers: [" + strings.Join(brokers, ", ") + "]", "allow-insecure: true", "attempt-timeout: 1m"}
 	file := filepath.Join(t.TempDir(), "tradegrid.yaml")
 	replace(t, file, append(backends, "receiver-in-flight: 1")...)
-	StartRelay(t, d, brokers)
-	out := startRole(t, "dispatcher", file, "--secret-keys-file="+keysFile(t, Key()))
+	rolestest.StartRelay(t, d, brokers)
+	out := startRole(t, "dispatcher", file, "--secret-keys-file="+keysFile(t, rolestest.Key()))
 	for range 5 {
 		owner.OK(t, "POST", "/orders", `{"items":[{"kind":"custom","name":"Mill","unitPrice":1}]}`)
 	}

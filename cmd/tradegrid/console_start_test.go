@@ -15,6 +15,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 var consolePages = regexp.MustCompile(`msg="console listening" .*pages=(\S+)`)
@@ -26,7 +27,7 @@ func startConsole(t *testing.T, args ...string) (see func(path string) string) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	require.NoError(t, os.WriteFile(tokens, []byte(secret.OperatorLine("ann", secret.RoleRead, token)), 0o600))
 	args = append([]string{
-		"--admin-listen=127.0.0.1:0", "--console-listen=127.0.0.1:0", "--console-url=http://localhost:8084", "--admin-tokens-file=" + tokens, "--secret-keys-file=" + keysFile(t, Key()),
+		"--admin-listen=127.0.0.1:0", "--console-listen=127.0.0.1:0", "--console-url=http://localhost:8084", "--admin-tokens-file=" + tokens, "--secret-keys-file=" + keysFile(t, rolestest.Key()),
 	}, args...)
 	out := startRole(t, "console", yamlFile(t, "database-url: "+dbtest.NewDatabase(t)), args...)
 	base := consolePages.FindStringSubmatch(out.String())[1]
@@ -84,7 +85,7 @@ func TestConsoleMakesCompaniesInItsCell(t *testing.T) {
 	token := secret.NewOperatorToken()
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	require.NoError(t, os.WriteFile(tokens, []byte(secret.OperatorLine("ann", secret.RoleWrite, token)), 0o600))
-	out := startRole(t, "console", yamlFile(t, "database-url: "+dbtest.NewDatabase(t), "cell: z9"), "--admin-listen=127.0.0.1:0", "--admin-tokens-file="+tokens, "--secret-keys-file="+keysFile(t, Key()))
+	out := startRole(t, "console", yamlFile(t, "database-url: "+dbtest.NewDatabase(t), "cell: z9"), "--admin-listen=127.0.0.1:0", "--admin-tokens-file="+tokens, "--secret-keys-file="+keysFile(t, rolestest.Key()))
 	base := regexp.MustCompile(`msg="console listening" url=(\S+)`).FindStringSubmatch(out.String())[1]
 	status, made := over(t, token, "POST", base+"/companies", `{"name":"Northern Bikes"}`)
 	require.Equal(t, http.StatusCreated, status, "%v", made)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/services/roles"
 )
 
 func TestEgressTest(t *testing.T) {
@@ -27,7 +29,7 @@ func TestEgressTest(t *testing.T) {
 	}
 	out, _ := ask(0, "https://[2606:4700::1111]/hook")
 	require.Regexp(t, `2606:4700::1111 +allowed`, out)
-	var v EgressVerdict
+	var v roles.EgressVerdict
 	out, _ = ask(0, "http://127.0.0.1/hook", "--allow-insecure", "--json")
 	require.NoError(t, json.Unmarshal([]byte(out), &v))
 	require.True(t, v.Allowed)

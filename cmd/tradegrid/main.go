@@ -16,6 +16,10 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/telemetry"
+	"github.com/tradegrid/tradegrid/services/cli"
+	"github.com/tradegrid/tradegrid/services/cli/admin"
+	"github.com/tradegrid/tradegrid/services/dev"
+	"github.com/tradegrid/tradegrid/services/roles"
 )
 
 // CLI has the commands and their common flags.
@@ -26,25 +30,25 @@ type CLI struct {
 	Config      string        `help:"YAML file with settings, named like the flags without dashes. Flags and environment take precedence. Read again when it changes and on SIGHUP." type:"path" placeholder:"FILE"`
 	PrintConfig bool          `help:"Print the effective settings as YAML, each with its origin, and exit." env:"-"`
 
-	Dev        DevCmd           `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
-	API        APICmd           `cmd:"" name:"api" help:"Serve the external REST API."`
-	Console    ConsoleCmd       `cmd:"" help:"Serve the admin API for the operators of the platform."`
-	Relay      RelayCmd         `cmd:"" help:"Publish the outbox to Kafka."`
-	Dispatcher DispatcherCmd    `cmd:"" help:"Route events to subscriptions and deliver webhooks."`
-	Migrate    MigrateCmd       `cmd:"" help:"Migrate the database to the schema of this release."`
-	Topics     TopicsCmd        `cmd:"" help:"Compare the topics of a cluster with their declaration, or apply it."`
-	Admin      AdminCmd         `cmd:"" help:"Create and change companies, tokens, branches and users."`
-	Egress     EgressCmd        `cmd:"" help:"The guard of requests to receivers."`
-	Receiver   ReceiverCmd      `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
-	Login      LoginCmd         `cmd:"" help:"Keep the URL and the token of a company for the commands below."`
-	Listen     ListenCmd        `cmd:"" help:"Forward the events of a company to a receiver on this machine."`
-	Trigger    TriggerCmd       `cmd:"" help:"Make an event happen in a test company."`
-	Events     EventsCmd        `cmd:"" help:"The event log of a company."`
-	Deliveries DeliveriesCmd    `cmd:"" help:"The webhook deliveries of a company."`
-	Explain    ExplainCmd       `cmd:"" help:"Explain what became of an event, for each subscription."`
-	Metrics    MetricsCmd       `cmd:"" hidden:"" help:"List the metrics of all roles."`
-	Openapi    OpenapiCmd       `cmd:"" help:"Write the API description and the event schemas."`
-	Version    kong.VersionFlag `help:"Print the release and exit." env:"-"`
+	Dev        dev.DevCmd          `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
+	API        roles.APICmd        `cmd:"" name:"api" help:"Serve the external REST API."`
+	Console    roles.ConsoleCmd    `cmd:"" help:"Serve the admin API for the operators of the platform."`
+	Relay      roles.RelayCmd      `cmd:"" help:"Publish the outbox to Kafka."`
+	Dispatcher roles.DispatcherCmd `cmd:"" help:"Route events to subscriptions and deliver webhooks."`
+	Migrate    roles.MigrateCmd    `cmd:"" help:"Migrate the database to the schema of this release."`
+	Topics     roles.TopicsCmd     `cmd:"" help:"Compare the topics of a cluster with their declaration, or apply it."`
+	Admin      admin.AdminCmd      `cmd:"" help:"Create and change companies, tokens, branches and users."`
+	Egress     roles.EgressCmd     `cmd:"" help:"The guard of requests to receivers."`
+	Receiver   dev.ReceiverCmd     `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
+	Login      cli.LoginCmd        `cmd:"" help:"Keep the URL and the token of a company for the commands below."`
+	Listen     cli.ListenCmd       `cmd:"" help:"Forward the events of a company to a receiver on this machine."`
+	Trigger    cli.TriggerCmd      `cmd:"" help:"Make an event happen in a test company."`
+	Events     cli.EventsCmd       `cmd:"" help:"The event log of a company."`
+	Deliveries cli.DeliveriesCmd   `cmd:"" help:"The webhook deliveries of a company."`
+	Explain    cli.ExplainCmd      `cmd:"" help:"Explain what became of an event, for each subscription."`
+	Metrics    roles.MetricsCmd    `cmd:"" hidden:"" help:"List the metrics of all roles."`
+	Openapi    roles.OpenapiCmd    `cmd:"" help:"Write the API description and the event schemas."`
+	Version    kong.VersionFlag    `help:"Print the release and exit." env:"-"`
 }
 
 func main() {
@@ -78,7 +82,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr io.Writer) int {
 	load := func(to *CLI) (*config.Loaded, error) {
 		return config.Load(to, args, config.Options{
-			Name: "tradegrid", Release: Release, Stdout: stdout, Stderr: stderr,
+			Name: "tradegrid", Release: roles.Release, Stdout: stdout, Stderr: stderr,
 			Description: "A sharded, multi-tenant business-management platform: REST API in, signed webhooks out. Every flag can be set by the environment, as TRADEGRID_ and its name, and in the file of --config.",
 		})
 	}
@@ -103,8 +107,8 @@ func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr
 	kctx := loaded.Context
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	kctx.BindTo(stdout, (*io.Writer)(nil))
-	if err := kctx.Run(log, config.Part(live, func(c *CLI) *APICmd { return &c.API }), config.Part(live, func(c *CLI) *ConsoleCmd { return &c.Console }),
-		config.Part(live, func(c *CLI) *RelayCmd { return &c.Relay }), config.Part(live, func(c *CLI) *DispatcherCmd { return &c.Dispatcher })); err != nil && !errors.Is(err, context.Canceled) {
+	if err := kctx.Run(log, config.Part(live, func(c *CLI) *roles.APICmd { return &c.API }), config.Part(live, func(c *CLI) *roles.ConsoleCmd { return &c.Console }),
+		config.Part(live, func(c *CLI) *roles.RelayCmd { return &c.Relay }), config.Part(live, func(c *CLI) *roles.DispatcherCmd { return &c.Dispatcher })); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(stderr, "tradegrid %s: %v\n", kctx.Command(), err)
 		return exitCode(err)
 	}
@@ -113,8 +117,8 @@ func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr
 
 // exitCode is 1 unless a check has its own answer.
 func exitCode(err error) int {
-	if _, pending := errors.AsType[PendingError](err); pending {
-		return ExitPending
+	if _, pending := errors.AsType[roles.PendingError](err); pending {
+		return roles.ExitPending
 	}
 	return 1
 }

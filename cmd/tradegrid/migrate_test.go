@@ -15,6 +15,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/schemas/sql"
+	"github.com/tradegrid/tradegrid/services/roles"
 )
 
 // A script tells a schema that is behind from one that is current, and from a database that cannot be asked.
@@ -33,7 +34,7 @@ func TestMigrateCheckExitCode(t *testing.T) {
 
 	forgetStep(t, url)
 	code, out, errs = migrate("--database-url="+url, "--check")
-	require.Equal(t, ExitPending, code, errs)
+	require.Equal(t, roles.ExitPending, code, errs)
 	require.Regexp(t, `^STEP +DOES.*\n003_api.sql, step 1 +create a table +\w+ +- +- +not blocked\n$`, out, "it lists what is pending")
 	require.Contains(t, errs, "pending steps: 1")
 
@@ -42,7 +43,7 @@ func TestMigrateCheckExitCode(t *testing.T) {
 	require.Contains(t, out, "003_api.sql, step 1")
 
 	code, out, errs = migrate("--database-url="+url, "--check", "--plan")
-	require.Equal(t, ExitPending, code, "--check decides the exit code: %s", errs)
+	require.Equal(t, roles.ExitPending, code, "--check decides the exit code: %s", errs)
 	require.Contains(t, out, "003_api.sql, step 1")
 
 	code, _, errs = migrate("--database-url=postgres://localhost:1/x?sslmode=disable", "--check")
@@ -86,7 +87,7 @@ func nextFiles(t *testing.T) fs.FS {
 }
 
 // migrateTo runs the command with other migrations than those of this release.
-func migrateTo(t *testing.T, address string, files fs.FS, c MigrateCmd) (out string, err error) {
+func migrateTo(t *testing.T, address string, files fs.FS, c roles.MigrateCmd) (out string, err error) {
 	t.Helper()
 	var stdout bytes.Buffer
 	c.DatabaseURL = address
@@ -116,12 +117,12 @@ func emptyDatabase(t *testing.T) string {
 func TestNewInstallationLeavesNothingToContract(t *testing.T) {
 	t.Parallel()
 	files, address := nextFiles(t), emptyDatabase(t)
-	plan, err := migrateTo(t, address, files, MigrateCmd{Plan: true})
+	plan, err := migrateTo(t, address, files, roles.MigrateCmd{Plan: true})
 	require.NoError(t, err)
 	require.Contains(t, plan, "990_next.contract.sql, step 1")
-	_, err = migrateTo(t, address, files, MigrateCmd{})
+	_, err = migrateTo(t, address, files, roles.MigrateCmd{})
 	require.NoError(t, err)
-	plan, err = migrateTo(t, address, files, MigrateCmd{Plan: true, Contract: true})
+	plan, err = migrateTo(t, address, files, roles.MigrateCmd{Plan: true, Contract: true})
 	require.NoError(t, err)
 	require.Equal(t, "The schema is that of this release, and nothing is left to contract.\n", plan)
 }
@@ -155,28 +156,28 @@ VALUES (gen_random_uuid(), 'web-1-77', '` + role + `', '0.9', '{` + contracts + 
 	require.Equal(t, 2, run([]string{"migrate", "--force", "--database-url=" + url}, &listed, &errs))
 	require.Contains(t, errs.String(), "--contract")
 
-	_, err = migrateTo(t, url, sql.Files, MigrateCmd{Contract: true})
+	_, err = migrateTo(t, url, sql.Files, roles.MigrateCmd{Contract: true})
 	require.NoError(t, err, "nothing is pending")
-	_, err = migrateTo(t, url, files, MigrateCmd{Contract: true})
+	_, err = migrateTo(t, url, files, roles.MigrateCmd{Contract: true})
 	require.ErrorContains(t, err, "api on web-1-77 (release 0.9); stop")
 	require.NotContains(t, err.Error(), "console")
 	require.True(t, pending())
-	_, err = migrateTo(t, url, files, MigrateCmd{})
+	_, err = migrateTo(t, url, files, roles.MigrateCmd{})
 	require.NoError(t, err)
 	require.True(t, pending())
-	plan, err := migrateTo(t, url, files, MigrateCmd{Plan: true})
+	plan, err := migrateTo(t, url, files, roles.MigrateCmd{Plan: true})
 	require.NoError(t, err)
 	require.Equal(t, "The schema is that of this release. Steps left to contract: 1; --contract --plan lists them.\n", plan)
-	plan, err = migrateTo(t, url, files, MigrateCmd{Plan: true, Contract: true})
+	plan, err = migrateTo(t, url, files, roles.MigrateCmd{Plan: true, Contract: true})
 	require.NoError(t, err)
 	require.Contains(t, plan, "990_next.contract.sql, step 1")
 
-	_, err = migrateTo(t, url, files, MigrateCmd{Contract: true, Force: true})
+	_, err = migrateTo(t, url, files, roles.MigrateCmd{Contract: true, Force: true})
 	require.NoError(t, err)
 	require.False(t, pending())
 	exec(`DELETE FROM schema_steps WHERE version = '990.contract'`)
 	exec(`DELETE FROM processes WHERE role = 'api'`)
-	_, err = migrateTo(t, url, files, MigrateCmd{Contract: true})
+	_, err = migrateTo(t, url, files, roles.MigrateCmd{Contract: true})
 	require.NoError(t, err)
 	require.False(t, pending())
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 // over asks a running API and decodes its answer.
@@ -42,12 +43,12 @@ func TestAPIFollowsThePolicyOfDeliveries(t *testing.T) {
 	d, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
-	owner, company := NewNode(d, Alone()).Owner(t)
+	owner, company := rolestest.NewNode(d, rolestest.Alone()).Owner(t)
 	sub := owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"https://hooks.example.com/","events":["*"]}`).ID(t)
 	_, err = d.Exec(t.Context(), `UPDATE event_log_heads SET n = 5 WHERE bucket = $1`, outbox.Bucket(company))
 	require.NoError(t, err)
 	settings := yamlFile(t, "database-url: "+url, "kafka-brokers: ["+strings.Join(dbtest.Broker(t), ", ")+"]", "max-attempts: 3", "delivery-ttl: 90m", "event-retention: 1440h")
-	api := startRole(t, "api", settings, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, Key()))
+	api := startRole(t, "api", settings, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, rolestest.Key()))
 	base := regexp.MustCompile(`msg="api listening" url=(\S+)`).FindStringSubmatch(api.String())[1]
 
 	status, sent := over(t, owner.Token, "POST", base+"/webhooks/subscriptions/"+sub+"/test", "")

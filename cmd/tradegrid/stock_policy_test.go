@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 // A company fresh from the command line keeps stock, and blocks what it does not have: nothing else has to be set up.
@@ -17,7 +18,7 @@ func TestNewCompanyBlocksWhatIsNotInStock(t *testing.T) {
 	t.Parallel()
 	c := adminJSON[company.Company](t, "company", "create", "--name=Nordic Tools", "--plan=business", "--stock-policy=block")
 	token := adminJSON[company.Issued](t, "token", "issue", "--company="+c.ID.String(), "--name=shop", "--scopes=*:write")
-	n := NewNode(dbtest.Open(t), Alone())
+	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	shop := n.Client(token.Text)
 	product := shop.OK(t, "POST", "/catalog/products", `{"name":"Hammer","price":1900,"hasStock":true}`).ID(t)
 	bundle := shop.OK(t, "POST", "/catalog/products", `{"name":"Tool set","price":4900,"isBundle":true,"costComponents":[{"label":"Hammer","productId":"`+product+`","qty":2,"unitCost":900}]}`).ID(t)

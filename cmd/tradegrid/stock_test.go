@@ -14,11 +14,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
 // outlet is a company with two products and its default warehouse.
 type outlet struct {
-	Client
+	rolestest.Client
 
 	company  tenant.ID
 	depot    string
@@ -27,7 +28,7 @@ type outlet struct {
 
 func newOutlet(t *testing.T) *outlet {
 	t.Helper()
-	n := NewNode(dbtest.Open(t), Alone())
+	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	s := &outlet{}
 	s.Client, s.company = n.Owner(t)
 	s.depot = rowsOf(s.OK(t, "GET", "/warehouse/warehouses", ""))[0]["id"].(string)
@@ -37,7 +38,7 @@ func newOutlet(t *testing.T) *outlet {
 	return s
 }
 
-func rowsOf(r *Reply) (all []map[string]any) {
+func rowsOf(r *rolestest.Reply) (all []map[string]any) {
 	items, _ := r.Body["items"].([]any)
 	for _, item := range items {
 		all = append(all, item.(map[string]any))
@@ -45,17 +46,17 @@ func rowsOf(r *Reply) (all []map[string]any) {
 	return all
 }
 
-func (s *outlet) adjust(t *testing.T, product string, target int) *Reply {
+func (s *outlet) adjust(t *testing.T, product string, target int) *rolestest.Reply {
 	t.Helper()
 	return s.Do(t, "POST", "/warehouse/stocks/adjust", fmt.Sprintf(`{"productId":%q,"warehouseId":%q,"targetQty":%d,"reason":"count"}`, product, s.depot, target))
 }
 
-func (s *outlet) order(t *testing.T, quantities map[string]int) *Reply {
+func (s *outlet) order(t *testing.T, quantities map[string]int) *rolestest.Reply {
 	t.Helper()
 	return s.Do(t, "POST", "/orders", `{"items":`+linesOf("refId", quantities)+`}`)
 }
 
-func (s *outlet) receive(t *testing.T, quantities map[string]int) *Reply {
+func (s *outlet) receive(t *testing.T, quantities map[string]int) *rolestest.Reply {
 	t.Helper()
 	return s.Do(t, "POST", "/warehouse/receipts", `{"warehouseId":"`+s.depot+`","items":`+linesOf("productId", quantities)+`}`)
 }
@@ -206,7 +207,7 @@ func TestHotProduct(t *testing.T) {
 		s.OK(t, "POST", "/orders/"+ids[i]+"/status/in_progress", "")
 	}
 	var wg sync.WaitGroup
-	answers := make(chan *Reply, 4*n)
+	answers := make(chan *rolestest.Reply, 4*n)
 	for _, id := range ids {
 		wg.Go(func() { answers <- s.Do(t, "POST", "/orders/"+id+"/status/completed", "") })
 		wg.Go(func() { answers <- s.order(t, map[string]int{hot: 3}) })

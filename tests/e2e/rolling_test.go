@@ -69,7 +69,7 @@ func nextRelease(t *testing.T) string {
 	require.NoError(t, os.WriteFile(overlay, raw, 0o600))
 
 	out := filepath.Join(dir, "tradegrid")
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-buildvcs=false", "-ldflags", "-s -X main.release=next", "-o", out, "./cmd/tradegrid")
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-buildvcs=false", "-ldflags", "-s -X github.com/tradegrid/tradegrid/services/roles.Release=next", "-o", out, "./cmd/tradegrid")
 	build.Dir = root
 	said, err := build.CombinedOutput()
 	require.NoError(t, err, string(said))

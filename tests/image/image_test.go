@@ -202,7 +202,7 @@ func TestMain(m *testing.M) {
 
 var program = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // built once
 	path := filepath.Join(workDir, "tradegrid")
-	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.release="+builtAs, "-o", path, "./cmd/tradegrid")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X github.com/tradegrid/tradegrid/services/roles.Release="+builtAs, "-o", path, "./cmd/tradegrid")
 	build.Dir = root
 	if said, err := build.CombinedOutput(); err != nil {
 		return "", errors.New(string(said))

@@ -69,7 +69,7 @@ func TestReleaseIsSaidByProgramAndImage(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, build, "-X main.release=${RELEASE}")
+	require.Contains(t, build, "-X github.com/tradegrid/tradegrid/services/roles.Release=${RELEASE}")
 	require.Equal(t, "${RELEASE}", label)
 }
 
@@ -83,7 +83,7 @@ func TestReleaseIsMadeWithTheNumber(t *testing.T) {
 		return string(out)
 	}
 	release := recipe("release")
-	for _, part := range []string{"name=tradegrid_" + version + "_", "-X main.release=" + version + " ", "-version v" + version + " ", "tradegrid_" + version + ".cdx.json", "tests/image/release dist " + version} {
+	for _, part := range []string{"name=tradegrid_" + version + "_", "-X github.com/tradegrid/tradegrid/services/roles.Release=" + version + " ", "-version v" + version + " ", "tradegrid_" + version + ".cdx.json", "tests/image/release dist " + version} {
 		require.Contains(t, release, part)
 	}
 	require.Contains(t, recipe("image", "RELEASE="+version), "--build-arg RELEASE="+version+" --tag tradegrid:"+version+" ")

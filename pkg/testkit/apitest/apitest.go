@@ -253,7 +253,7 @@ func Scopes(list ...string) access.Scopes {
 	return scopes
 }
 
-// Registry lists scopes and components as all domains declare them, for tests of fewer; cmd/tradegrid keeps both the same.
+// Registry lists scopes and components as all domains declare them, for tests of fewer; services/roles keeps both the same.
 func Registry() *access.Registry {
 	return access.NewRegistry(
 		[]access.Resource{

@@ -32,7 +32,7 @@ func setup(t *testing.T) (*apitest.Client, *apitest.Server, *products) {
 	return server.Company(), server, p
 }
 
-// What all resources have in common is tested by TestEveryResourceLives in cmd/tradegrid.
+// What all resources have in common is tested by TestEveryResourceLives in services/roles.
 func TestTextsAndReferences(t *testing.T) {
 	t.Parallel()
 	c, _, p := setup(t)

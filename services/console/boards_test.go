@@ -1,0 +1,402 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
+	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/platform/audit"
+	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/services/roles"
+)
+
+// integration calls the external API for a company.
+type integration struct {
+	p   *pages
+	api *httpapi.API
+	by  httpapi.Insider
+}
+
+// calls is an integration of the company.
+func (p *pages) calls(s premises) integration {
+	p.t.Helper()
+	place, err := p.Company.Place(p.t.Context(), s.id)
+	require.NoError(p.t, err)
+	owner := s.people[company.RoleOwner]
+	return integration{p, p.external, httpapi.Insider{
+		Principal: place.Principal(owner.ID, "integration", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.7"),
+	}}
+}
+
+// do makes a request, which must succeed, and decodes the answer.
+func (c integration) do(method, target string, body any) map[string]any {
+	c.p.t.Helper()
+	d := transport.Direct{Method: method, Target: target, Header: map[string]string{"Content-Type": "application/json"}}
+	if body != nil {
+		raw, err := json.Marshal(body)
+		require.NoError(c.p.t, err)
+		d.Body = raw
+	}
+	a := c.api.Do(c.p.t.Context(), c.by, d)
+	require.Nil(c.p.t, a.Fault, "%s %s: %s", method, target, a.Body)
+	got := map[string]any{}
+	if a.Body[0] == '[' {
+		got["items"] = []any{}
+		var all []any
+		require.NoError(c.p.t, json.Unmarshal(a.Body, &all))
+		got["items"] = all
+		return got
+	}
+	require.NoError(c.p.t, json.Unmarshal(a.Body, &got))
+	return got
+}
+
+func (c integration) id(method, target string, body any) string {
+	c.p.t.Helper()
+	id, ok := c.do(method, target, body)["id"].(string)
+	require.True(c.p.t, ok)
+	return id
+}
+
+// first is the id of the first record of a list.
+func (c integration) first(target string) string {
+	c.p.t.Helper()
+	items, _ := c.do(http.MethodGet, target, nil)["items"].([]any)
+	require.NotEmpty(c.p.t, items, target)
+	return fmt.Sprint(items[0].(map[string]any)["id"])
+}
+
+// boardShop is a company with one record of each kind that a board shows.
+func (p *pages) boardShop() premises {
+	p.t.Helper()
+	s := p.emptyShop()
+	c := p.calls(s)
+	product := c.id("POST", "/catalog/products", map[string]any{"name": "Bell " + s.name, "sku": "BELL-1", "price": 990, "hasStock": true, "barcode": "4006381333931"})
+	warehouse := c.do("GET", "/warehouse/warehouses", nil)["items"].([]any)[0].(map[string]any)["id"]
+	c.do("POST", "/warehouse/stocks/adjust", map[string]any{"productId": product, "warehouseId": warehouse, "targetQty": 5, "reason": "counted", "reorderPoint": 6})
+	kind := c.do("GET", "/deals/types", nil)["items"].([]any)[1].(map[string]any)["id"]
+	deal := c.id("POST", "/deals", map[string]any{"typeId": kind, "customerName": s.name, "items": []any{map[string]any{"kind": "product", "refId": product, "qty": 2}}})
+	resource := p.resource(s, map[string]any{"type": "staff", "name": "Noah " + s.name, "timeZone": "UTC"})
+	at := time.Now().UTC().AddDate(0, 0, 1).Truncate(24 * time.Hour).Add(10 * time.Hour)
+	booking := c.id("POST", "/scheduling/bookings", map[string]any{"resourceId": resource, "startAt": at, "customerName": s.name, "customerPhone": "+49 30 23125 707", "durationMinutes": 60})
+	shift := c.id("POST", "/shifts/open", map[string]any{"openingCash": 10000})
+	for at, id := range map[string]string{"/deals": deal, "/bookings": booking, "/shifts": shift, "/stock": product, "resource": resource, "warehouse": fmt.Sprint(warehouse)} {
+		s.records[at] = id
+	}
+	return s
+}
+
+// resource makes a resource by the admin API.
+func (p *pages) resource(s premises, body map[string]any) string {
+	p.t.Helper()
+	raw, err := json.Marshal(body)
+	require.NoError(p.t, err)
+	by := p.calls(s).by
+	a := p.NewAdminAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}).Do(p.t.Context(), by, transport.Direct{
+		Method: "POST", Target: "/companies/" + s.id.String() + "/scheduling/resources", Body: raw, Header: map[string]string{"Content-Type": "application/json"},
+	})
+	require.Nil(p.t, a.Fault, "%s", a.Body)
+	var made struct{ ID string }
+	require.NoError(p.t, json.Unmarshal(a.Body, &made))
+	return made.ID
+}
+
+func (v *visitor) load(path string) page {
+	v.t.Helper()
+	return v.ask(http.MethodGet, path, nil)
+}
+
+func (v *visitor) submit(path string, pairs ...string) page {
+	v.t.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		form.Set(pairs[i], pairs[i+1])
+	}
+	return v.ask(http.MethodPost, path, form)
+}
+
+// What is typed leads to its page, whatever it is; nobody finds what the role or the company does not have.
+func TestFindAnything(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s, other := p.boardShop(), p.boardShop()
+	c, root := p.calls(s), "/c/"+s.id.String()
+	client := c.id("POST", "/clients", map[string]any{"kind": "individual", "displayName": "Mira Voss", "phone": "+49 30 555 0100", "email": "mira@example.com", "externalId": "crm-77", "source": "crm"})
+	service := c.id("POST", "/catalog/services", map[string]any{"name": "Wheel truing", "sku": "SRV-9", "price": 1500})
+	var order string
+	for range 3 { // numbers 1 to 3: only orders have a third one
+		order = c.id("POST", "/orders", map[string]any{"customerName": "Mira Voss", "items": []any{map[string]any{"refId": s.records["/stock"], "qty": 1}}})
+	}
+	v := p.signedIn(s.people[company.RoleViewer])
+	for text, want := range map[string]string{
+		"№ 3": "/orders/" + order, "#3": "/orders/" + order, order: "/orders/" + order,
+		"BELL-1": "/products/" + s.records["/stock"], "bell-1": "/products/" + s.records["/stock"], "4006381333931": "/products/" + s.records["/stock"], s.records["/stock"]: "/products/" + s.records["/stock"],
+		"+493055 50100": "/clients/" + client, "030 555 0100": "/clients/" + client, "0049 30 5550100": "/clients/" + client, "MIRA@example.com": "/clients/" + client, "crm-77": "/clients/" + client, client: "/clients/" + client,
+		"srv-9": "/services/" + service, "Wheel truing": "/services/" + service, s.records["/deals"]: "/deals/" + s.records["/deals"], s.records["/bookings"]: "/bookings/" + s.records["/bookings"],
+		s.records["/shifts"]: "/shifts/" + s.records["/shifts"], s.records["/webhooks"]: "/webhooks/" + s.records["/webhooks"], s.records["/webhooks/deliveries"]: "/webhooks/deliveries/" + s.records["/webhooks/deliveries"],
+		s.records["/events"]: "/events/" + s.records["/events"], s.records["/requests"]: "/events?request=" + s.records["/requests"], "  ": "/",
+	} {
+		got := v.load(root + "/find?q=" + url.QueryEscape(text))
+		require.Equal(t, root+want, got.location, "%q: %d", text, got.status)
+	}
+	owner := p.signedIn(s.people[company.RoleOwner])
+	for _, of := range []string{"/requests", "/tokens"} {
+		require.Equal(t, root+of+"/"+s.records[of], owner.load(root+"/find?q="+s.records[of]).location)
+		require.NotEqual(t, root+of+"/"+s.records[of], v.load(root+"/find?q="+s.records[of]).location, "a viewer does not see it")
+	}
+	got := v.load(root + "/find?q=1")
+	require.Equal(t, 200, got.status)
+	for _, kind := range []string{"/orders/", "/deals/", "/bookings/"} {
+		require.Contains(t, got.body, root+kind, "several records have this number")
+	}
+	got = v.load(root + "/find?q=Mira")
+	require.Contains(t, got.body, root+"/clients/"+client, "a part of a name is a short list")
+	for _, text := range []string{"nothing like it", "zz", other.records["/stock"], other.records["/webhooks/deliveries"], other.records["/shifts"], strings.Repeat("x", 300), "<b>", "%", "\x00"} {
+		got = v.load(root + "/find?q=" + url.QueryEscape(text))
+		require.Equal(t, 404, got.status, text)
+		require.NotContains(t, got.body, "“<b>", "what was typed is a text")
+	}
+	_, err := roles.ChangeWith(t.Context(), p.DB, "test", s.id, p.Company.SetComponent, company.Switch{Component: "clients", On: false})
+	require.NoError(t, err)
+	require.Equal(t, 404, v.load(root+"/find?q=crm-77").status, "the company has no clients any more")
+}
+
+// cardOf is the card of a deal on the board.
+func cardOf(t *testing.T, body, deal string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)<article[^>]*id="d-` + deal + `".*?</article>`).FindString(body)
+	require.NotEmpty(t, found, body)
+	return found
+}
+
+func TestDealsAreMovedOnTheBoard(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.boardShop()
+	c, root, deal := p.calls(s), "/c/"+s.id.String(), s.records["/deals"]
+	stages := map[string]string{}
+	for _, st := range c.do("GET", "/deals/types", nil)["items"].([]any)[1].(map[string]any)["stages"].([]any) {
+		stages[st.(map[string]any)["name"].(string)] = st.(map[string]any)["id"].(string)
+	}
+	reason := c.do("GET", "/deals/lost-reasons", nil)["items"].([]any)[0].(map[string]any)["id"].(string)
+	owner, viewer := p.signedIn(s.people[company.RoleOwner]), p.signedIn(s.people[company.RoleViewer])
+
+	got := owner.load(root + "/deals")
+	require.Contains(t, cardOf(t, got.body, deal), s.name)
+	require.Contains(t, cardOf(t, got.body, deal), "19.80")
+	require.Regexp(t, `(?s)data-stage="`+stages["New"]+`".*?1 · 19\.80`, got.body, "a column has its sum")
+	require.NotContains(t, viewer.load(root+"/deals").body, "<form method=\"post\" action=\""+root+"/deals/", "who changes nothing is offered nothing")
+	require.Equal(t, 403, viewer.submit(root+"/deals/"+deal+"/move", "stage", stages["Won"]).status)
+
+	got = owner.submit(root+"/deals/"+deal+"/move", "stage", stages["Qualification"], "version", "1")
+	require.Equal(t, 303, got.status, got.body)
+	got = owner.load(got.location)
+	require.Contains(t, got.body, "is in Qualification now")
+	require.Contains(t, cardOf(t, got.body, deal), "autofocus")
+
+	got = owner.submit(root+"/deals/"+deal+"/move", "stage", stages["Won"], "version", "1")
+	require.Equal(t, 422, got.status)
+	require.Contains(t, cardOf(t, got.body, deal), "role=\"alert\"", "somebody else has changed it")
+	require.Equal(t, stages["Qualification"], c.do("GET", "/deals/"+deal, nil)["stageId"])
+
+	got = owner.submit(root+"/deals/"+deal+"/move", "stage", stages["Lost"], "version", "2")
+	require.Equal(t, 422, got.status)
+	card := cardOf(t, got.body, deal)
+	require.Contains(t, card, "is required, because the outcome of the stage is lost")
+	require.Contains(t, card, `<option value="`+stages["Lost"]+`" selected>`, "what was chosen stays")
+	require.Contains(t, card, `<option value="`+reason+`">`)
+	require.Equal(t, 303, owner.submit(root+"/deals/"+deal+"/move", "stage", stages["Lost"], "version", "2", "lostReason", reason).status)
+	require.Equal(t, "lost", c.do("GET", "/deals/"+deal, nil)["outcome"])
+	require.Equal(t, 422, owner.submit(root+"/deals/"+deal+"/move", "stage", uuid.NewString()).status)
+	require.Equal(t, 404, owner.load(root+"/deals?type="+uuid.NewString()).status)
+
+	found, err := p.Console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &s.id})
+	require.NoError(t, err)
+	moves := 0
+	for _, change := range found.Items {
+		if change.Operation == "moveDeal" {
+			moves++
+			require.Equal(t, s.people[company.RoleOwner].ID, *change.UserID)
+		}
+	}
+	require.Equal(t, 2, moves, "each move is recorded, and no refusal")
+}
+
+func TestColumnsOfABoardAreBounded(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.boardShop()
+	c, root := p.calls(s), "/c/"+s.id.String()
+	kind := c.do("GET", "/deals/types", nil)["items"].([]any)[1].(map[string]any)["id"]
+	for i := range 21 {
+		c.do("POST", "/deals", map[string]any{"typeId": kind, "customerName": fmt.Sprint("Customer ", i), "items": []any{}})
+	}
+	body := p.signedIn(s.people[company.RoleViewer]).load(root + "/deals").body
+	require.Equal(t, 20, strings.Count(body, "<article "))
+	require.Contains(t, body, "More of this stage")
+	require.Contains(t, body, "22 · 19.80", "the sum is of all, not of those that are shown")
+}
+
+func TestBookingsAreMadeMovedAndCancelled(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.boardShop()
+	c, root := p.calls(s), "/c/"+s.id.String()
+	v := p.signedIn(s.people[company.RoleOwner])
+	day := time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly)
+	got := v.load(root + "/bookings/free?resource=" + s.records["resource"] + "&day=" + day)
+	slot := regexp.MustCompile(`href="(/c/[^"]*/bookings/book\?[^"]*)">10:00<`).FindStringSubmatch(got.body)
+	require.NotNil(t, slot, got.body)
+	address := strings.ReplaceAll(slot[1], "&amp;", "&")
+	got = v.load(address)
+	require.Contains(t, got.body, "10:00")
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	book := func(name, phone string) page {
+		return v.submit(root+"/bookings/book", "resource", u.Query().Get("resource"), "start", u.Query().Get("start"), "customerName", name, "customerPhone", phone)
+	}
+	got = book("", "")
+	require.Equal(t, 422, got.status)
+	require.Contains(t, got.body, `aria-invalid="true"`)
+	got = book("Mira Voss", "+49 30 555")
+	require.Equal(t, 303, got.status, got.body)
+	got = v.load(got.location)
+	require.Contains(t, got.body, "The booking was made.")
+	require.Contains(t, got.body, "10:00 Mira Voss")
+	got = book("Kim", "+49 30 556")
+	require.Equal(t, 422, got.status)
+	require.Contains(t, got.body, "Kim", "what was typed stays")
+	require.Contains(t, got.body, `role="alert"`, "the place is taken")
+
+	items := c.do("GET", "/scheduling/bookings?search=Mira", nil)["items"].([]any)
+	id := items[0].(map[string]any)["id"].(string)
+	at := root + "/bookings/" + id
+	require.Equal(t, 303, v.submit(at+"/status", "do", "confirm", "version", "1", "day", day).status)
+	got = v.submit(at+"/status", "do", "confirm", "version", "1", "day", day)
+	require.Equal(t, 422, got.status)
+	require.Contains(t, got.body, `class="note bad" role="alert"`)
+	got = v.load(at + "/reschedule")
+	to := regexp.MustCompile(`name="slot" value="([^"]*T15:00:00Z)">15:00<`).FindStringSubmatch(got.body)
+	require.NotNil(t, to, got.body)
+	got = v.submit(at+"/reschedule", "slot", to[1], "version", "2")
+	require.Equal(t, 303, got.status, got.body)
+	require.Equal(t, day+"T15:00:00.000Z", c.do("GET", "/scheduling/bookings/"+id, nil)["startAt"])
+	require.Equal(t, 422, v.submit(at+"/reschedule", "slot", "nonsense").status)
+	require.Equal(t, 303, v.submit(at+"/status", "do", "cancel", "day", day).status)
+	require.Equal(t, "cancelled", c.do("GET", "/scheduling/bookings/"+id, nil)["status"])
+	require.NotContains(t, v.load(root+"/bookings?day="+day).body, "Mira Voss")
+	require.Equal(t, 303, v.submit(at+"/status", "do", "explode").status, "nothing else is done")
+	week := v.load(root + "/bookings?view=week&day=" + time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly))
+	require.Contains(t, week.body, "10:00 "+s.name)
+}
+
+func TestShiftWithItsCash(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.boardShop()
+	c, root := p.calls(s), "/c/"+s.id.String()
+	v := p.signedIn(s.people[company.RoleOwner])
+	at := root + "/shifts/" + s.records["/shifts"]
+	sale := c.id("POST", "/sales", map[string]any{"shiftId": s.records["/shifts"], "paymentMethod": "cash", "items": []any{map[string]any{"kind": "product", "refId": s.records["/stock"], "qty": 2}}})
+	require.Contains(t, v.load(at).body, "must hold 119.80")
+	got := v.submit(at+"/cash", "type", "out", "amount", "500", "reason", "bank")
+	require.Equal(t, 422, got.status)
+	require.Contains(t, got.body, `value="500"`, "what was typed stays, as it was typed")
+	require.Contains(t, got.body, "drawer")
+	got = v.submit(at+"/cash", "type", "out", "amount", "20,50", "reason", "bank deposit")
+	require.Equal(t, 303, got.status, got.body)
+	c.do("POST", "/sales/"+sale+"/refund", map[string]any{})
+	got = v.load(got.location)
+	require.Contains(t, got.body, "must hold 79.50")
+	require.Contains(t, got.body, "bank deposit")
+	require.Contains(t, got.body, "/sales/"+sale)
+	require.Regexp(t, `(?s)kind=refund[^>]*><span[^>]*>Refunds</span><b>1</b>`, got.body)
+	require.Equal(t, 422, v.submit(at+"/close", "closingCash", "lots").status)
+	require.Equal(t, 303, v.submit(at+"/close", "closingCash", "79.00").status)
+	got = v.load(at)
+	require.Contains(t, got.body, "0.50")
+	require.Contains(t, got.body, "was missing in the drawer")
+	require.NotContains(t, got.body, "/close\"", "a closed shift offers nothing")
+	require.Equal(t, 422, v.submit(at+"/close", "closingCash", "79.00").status)
+	got = v.submit(root+"/shifts/open", "openingCash", "100.00")
+	require.Equal(t, 303, got.status, got.body)
+	require.Contains(t, v.load(got.location).body, "must hold 100.00")
+	got = v.submit(root+"/shifts/open", "openingCash", "100.00")
+	require.Equal(t, 422, got.status, "one shift at a time")
+}
+
+func TestStockIsAdjusted(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.boardShop()
+	c, root := p.calls(s), "/c/"+s.id.String()
+	v := p.signedIn(s.people[company.RoleOwner])
+	require.Contains(t, v.load(root+"/stock").body, "reorder point: 1")
+	require.Contains(t, v.load(root+"/stock?level=reorder").body, "Bell "+s.name)
+	require.NotContains(t, v.load(root+"/stock?level=negative").body, "Bell "+s.name)
+	at := root + "/stock/" + s.records["/stock"]
+	got := v.load(at + "?warehouseId=" + s.records["warehouse"])
+	require.Contains(t, got.body, `name="expectedQty" value="5"`)
+	got = v.submit(at+"/adjust", "warehouseId", s.records["warehouse"], "targetQty", "8", "expectedQty", "4", "reason", "counted")
+	require.Equal(t, 422, got.status)
+	require.Contains(t, got.body, "the quantity is 5 but expectedQty is 4")
+	got = v.submit(at+"/adjust", "warehouseId", s.records["warehouse"], "targetQty", "8.5", "reason", "")
+	require.Equal(t, 422, got.status)
+	got = v.submit(at+"/adjust", "warehouseId", s.records["warehouse"], "targetQty", "8", "expectedQty", "5", "reason", "counted again")
+	require.Equal(t, 303, got.status, got.body)
+	got = v.load(got.location)
+	require.Contains(t, got.body, "counted again")
+	require.Contains(t, got.body, "&#43;3")
+	require.Contains(t, v.load(root+"/stock").body, "Nothing has to be ordered again")
+	require.InDelta(t, 8, c.do("GET", "/warehouse/stocks", nil)["items"].([]any)[0].(map[string]any)["qty"], 0)
+}
+
+// Each figure of the day is what its list has, by the filters in its address.
+func TestFiguresOfTheDayAreThoseOfTheirLists(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.boardShop()
+	c, root := p.calls(s), "/c/"+s.id.String()
+	line := []any{map[string]any{"kind": "product", "refId": s.records["/stock"], "qty": 1}}
+	for range 3 {
+		c.do("POST", "/sales", map[string]any{"shiftId": s.records["/shifts"], "paymentMethod": "card", "items": line})
+	}
+	sale := c.id("POST", "/sales", map[string]any{"shiftId": s.records["/shifts"], "paymentMethod": "card", "items": line})
+	c.do("POST", "/sales/"+sale+"/refund", map[string]any{})
+	order := c.id("POST", "/orders", map[string]any{"items": line})
+	c.do("POST", "/orders", map[string]any{"items": line})
+	c.do("POST", "/orders/"+order+"/status/cancelled", nil)
+	body := p.signedIn(s.people[company.RoleViewer]).load(root + "/").body
+	require.Contains(t, body, "sales: 4, orders: 1")
+	figure := regexp.MustCompile(`<a class="card figure" href="([^"]*)"><span class="muted">([^<]*)</span><b>([^<]*)</b>`)
+	lists := map[string]string{"/sales": "/sales", "/orders": "/orders", "/bookings/list": "/scheduling/bookings", "/shifts": "/shifts", "/stock": "/warehouse/stocks"}
+	checked := 0
+	for _, m := range figure.FindAllStringSubmatch(body, -1) {
+		u, err := url.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
+		require.NoError(t, err)
+		at, ok := lists[strings.TrimPrefix(u.Path, root)]
+		if !ok {
+			continue
+		}
+		if at == "/warehouse/stocks" {
+			u.RawQuery += "&groupBy=product"
+		}
+		checked++
+		require.Equal(t, m[3], fmt.Sprint(c.do("GET", at+"?"+u.RawQuery, nil)["total"]), m[2])
+	}
+	require.Equal(t, 5, checked)
+}

@@ -1,0 +1,505 @@
+package console_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/services/roles"
+	"github.com/tradegrid/tradegrid/services/roles/rolestest"
+)
+
+// pagesOf are the addresses of pages of records, by the entities of the samples of the domains.
+var pagesOf = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"ORDER": "/orders", "DEAL": "/deals", "BOOKING": "/bookings", "SALE": "/sales", "PRODUCT": "/products", "SERVICE": "/services", "CATEGORY": "/categories", "CLIENT": "/clients", "LEAD": "/leads",
+	"RECEIPT": "/receipts", "SUPPLIER": "/suppliers",
+}
+
+// call calls an operation as a token with all scopes would, and returns the answer.
+func (p *pages) call(s premises, api *httpapi.API, method, path, body string) map[string]any {
+	p.t.Helper()
+	place, err := p.Company.Place(p.t.Context(), s.id)
+	require.NoError(p.t, err)
+	by := httpapi.Insider{Principal: place.Principal(s.people[company.RoleOwner].ID, "test", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.9")}
+	d := transport.Direct{Method: method, Target: path}
+	if body != "" {
+		d.Body, d.Header = []byte(body), map[string]string{"Content-Type": "application/json"}
+	}
+	a := api.Do(p.t.Context(), by, d)
+	require.Less(p.t, a.Status, 300, "%s %s: %s", method, path, a.Body)
+	var answer map[string]any
+	require.NoError(p.t, json.Unmarshal(a.Body, &answer), string(a.Body))
+	return answer
+}
+
+// business makes a record of each kind that has a page, from the samples of the domains.
+func (p *pages) business(s premises) {
+	p.t.Helper()
+	ids := map[string]string{}
+	_, err := roles.ChangeWith(p.t.Context(), p.DB, "test", s.id, p.Company.CreateBranch, company.BranchFields{Name: "Annex"}) // for the second warehouse
+	require.NoError(p.t, err)
+	for _, one := range rolestest.Samples() {
+		api, path := p.external, cmp.Or(one.CreatePath, one.Path)
+		if one.Admin {
+			api, path = p.admin, "/companies/"+s.id.String()+path
+		}
+		id, _ := p.call(s, api, http.MethodPost, path, rolestest.FillIn(one.Create, ids))["id"].(string)
+		if ids[one.Entity] = id; pagesOf[one.Entity] != "" {
+			s.records[pagesOf[one.Entity]] = id
+		}
+	}
+	s.records["/exports"], _ = p.call(s, p.external, http.MethodPost, "/exports", `{"resource":"suppliers"}`)["id"].(string)
+}
+
+// shopWithBusiness is a company with people and records, and where its pages are.
+func (p *pages) shopWithBusiness() (s premises, root string) {
+	p.t.Helper()
+	s = p.shop()
+	return s, "/c/" + s.id.String()
+}
+
+// work runs the jobs of the platform until the test ends.
+func (p *pages) work() {
+	p.t.Helper()
+	apitest.Background(p.t, func(ctx context.Context) error { return p.NewWorker(1, slog.New(slog.DiscardHandler)).Run(ctx) })
+}
+
+// lists are the addresses of all lists of records.
+func (p *pages) lists() (all []string) {
+	for _, route := range p.app.Pages() {
+		if at, ok := strings.CutSuffix(route.Path, "/filter"); ok {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// Every list shows the records of the company, its filters and columns, and can be sorted; each row leads to its record.
+func TestEveryListOfRecordsIsShown(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	lists := p.lists()
+	require.Len(t, lists, 15)
+	for _, at := range lists {
+		page := owner.ask(http.MethodGet, root+at, nil)
+		require.Equal(t, 200, page.status, "%s: %s", at, page.body)
+		require.Contains(t, page.body, "<tbody>", at)
+		require.NotContains(t, page.body, "records.", "%s shows the key of a text", at)
+		for _, link := range regexp.MustCompile(`<th [^>]*><a href="([^"]+)"`).FindAllStringSubmatch(page.body, -1) {
+			sorted := owner.ask(http.MethodGet, strings.ReplaceAll(link[1], "&amp;", "&"), nil)
+			require.Equal(t, 200, sorted.status, link[1])
+			require.Contains(t, sorted.body, "aria-sort=", link[1])
+			require.NotContains(t, sorted.body, "were refused", link[1])
+		}
+		form := owner.ask(http.MethodGet, root+at+"/filter", nil)
+		require.Equal(t, 200, form.status, "%s: %s", at, form.body)
+		require.NotContains(t, form.body, "records.", "%s shows the key of a text", at)
+		all := url.Values{}
+		for _, column := range regexp.MustCompile(`name="columns" value="(\w+)"`).FindAllStringSubmatch(form.body, -1) {
+			all.Add("columns", column[1])
+		}
+		require.Greater(t, len(all["columns"]), 5, at)
+		wide := owner.ask(http.MethodGet, root+at+"?"+all.Encode(), nil)
+		require.Equal(t, http.StatusSeeOther, wide.status, "an address says each thing once")
+		wide = owner.ask(http.MethodGet, wide.location, nil)
+		require.Equal(t, len(all["columns"]), strings.Count(wide.body, "<th "), at)
+	}
+	for at, id := range own.records {
+		if at == "/bookings" || at == "/deals" {
+			at += "/list"
+		}
+		if page := owner.ask(http.MethodGet, root+at, nil); page.status == 200 && strings.Contains(strings.Join(lists, " ")+" ", at+" ") {
+			require.Contains(t, page.body, strings.TrimSuffix(at, "/list")+"/"+id, "the row leads to its record")
+		}
+	}
+}
+
+func TestFiltersOfListsStandInTheAddress(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	viewer := p.signedIn(own.people[company.RoleViewer])
+	order, client := own.records["/orders"], own.records["/clients"]
+	row := "/orders/" + order + `"`
+
+	page := viewer.ask(http.MethodGet, root+"/orders?status=new&status=ready&paymentStatus=&dateFrom=2020-01-01", nil)
+	require.Equal(t, root+"/orders?dateFrom=2020-01-01&status=new%2Cready", page.location)
+	page = viewer.ask(http.MethodGet, page.location, nil)
+	require.Contains(t, page.body, row)
+	require.Contains(t, page.body, "new, ready")
+	require.Contains(t, page.body, "1 Jan 2020")
+	require.Contains(t, page.body, "1 records")
+	require.Contains(t, page.body, `aria-label="Remove the filter Status"`)
+	page = viewer.ask(http.MethodGet, root+"/orders?status=completed", nil)
+	require.NotContains(t, page.body, row)
+	require.Contains(t, page.body, "Nothing passes the filters")
+	page = viewer.ask(http.MethodGet, root+"/orders?customerId="+client, nil)
+	require.Contains(t, page.body, row)
+	require.NotContains(t, page.body, `</span> `+client, "the chip has the name of the client, not its id")
+	page = viewer.ask(http.MethodGet, root+"/orders?status=unheard&customerId=x", nil)
+	require.Equal(t, 200, page.status)
+	require.Contains(t, page.body, "The filters were refused")
+	require.Contains(t, page.body, "status")
+	require.Equal(t, 200, viewer.ask(http.MethodGet, root+"/orders?cursor=broken&sort=secret&pageSize=100000&unknown=1", nil).status)
+	require.NotContains(t, viewer.ask(http.MethodGet, root+`/orders?search=%3Cscript%3Ealert(1)%3C%2Fscript%3E`, nil).body, "<script>alert")
+}
+
+// A list that takes too long says what to narrow, and keeps the form that does.
+func TestListsThatTakeTooLong(t *testing.T) {
+	t.Parallel()
+	p := newPagesOn(t, dbtest.OpenNew(t))
+	own, root := p.shopWithBusiness()
+	p.Domains.Lists = list.NewNode(list.NodeConfig{Limit: 100 * time.Millisecond})
+	p.app = p.newApp(roles.WebConfig{URL: "https://console.example.com"})
+	viewer := p.signedIn(own.people[company.RoleViewer])
+	var columns string
+	require.NoError(t, p.DB.QueryRow(t.Context(), `SELECT string_agg('o.' || column_name, ', ' ORDER BY ordinal_position) FROM information_schema.columns WHERE table_name = 'orders'`).Scan(&columns))
+	for _, sql := range []string{"ALTER TABLE orders RENAME TO all_orders", "CREATE VIEW orders AS SELECT " + columns + " FROM all_orders o, (SELECT pg_sleep(1)) AS s"} {
+		_, err := p.DB.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	page := viewer.ask(http.MethodGet, root+"/orders?status=new", nil)
+	require.Equal(t, 200, page.status, page.body)
+	require.Contains(t, page.body, "This list takes too long with these filters.")
+	require.Contains(t, page.body, "narrow the filters")
+	require.Contains(t, page.body, "/orders/filter?status=new")
+}
+
+// Days of filters are those of the company.
+func TestDaysOfFiltersAreThoseOfTheCompany(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	p.call(own, p.admin, http.MethodPatch, "/companies/"+own.id.String(), `{"timeZone":"Pacific/Kiritimati"}`) // UTC+14
+	zone, err := time.LoadLocation("Pacific/Kiritimati")
+	require.NoError(t, err)
+	owner := p.signedIn(own.people[company.RoleOwner])
+	today := time.Now().In(zone)
+	row := "/orders/" + own.records["/orders"] + `"`
+	for day, shown := range map[time.Time]bool{today: true, today.AddDate(0, 0, -1): false, today.AddDate(0, 0, 1): false} {
+		text := day.Format(time.DateOnly)
+		page := owner.ask(http.MethodGet, root+"/orders?dateFrom="+text+"&dateTo="+text, nil)
+		require.Equal(t, shown, strings.Contains(page.body, row), "%s, and it is %s", text, today)
+	}
+}
+
+// The page of a record has each list that the API has about it, and buttons only for those who may press them.
+func TestEveryPageOfARecord(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner, viewer := p.signedIn(own.people[company.RoleOwner]), p.signedIn(own.people[company.RoleViewer])
+	tabs := 0
+	for _, at := range pagesOf {
+		id := own.records[at]
+		page := owner.ask(http.MethodGet, root+at+"/"+id, nil)
+		require.Equal(t, 200, page.status, "%s: %s", at, page.body)
+		require.NotContains(t, page.body, "records.", "%s shows the key of a text", at)
+		require.Contains(t, page.body, "&#34;id&#34;: &#34;"+id, "the answer of the API is on the page")
+		require.Contains(t, page.body, "curl -sS")
+		require.Contains(t, page.body, "/do/", at)
+		require.NotContains(t, viewer.ask(http.MethodGet, root+at+"/"+id, nil).body, "/do/", at)
+		for _, link := range regexp.MustCompile(`href="[^"]*(\?tab=\w+)"`).FindAllStringSubmatch(page.body, -1) {
+			tabs++
+			tab := owner.ask(http.MethodGet, root+at+"/"+id+link[1], nil)
+			require.Equal(t, 200, tab.status, "%s%s: %s", at, link[1], tab.body)
+			require.NotContains(t, tab.body, "records.", "%s%s shows the key of a text", at, link[1])
+		}
+		for _, link := range regexp.MustCompile(`href="[^"]*(/do/\w+)"`).FindAllStringSubmatch(page.body, -1) {
+			form := owner.ask(http.MethodGet, root+at+"/"+id+link[1], nil)
+			require.Equal(t, 200, form.status, "%s%s: %s", at, link[1], form.body)
+			require.NotContains(t, form.body, "records.", "%s%s shows the key of a text", at, link[1])
+			require.Equal(t, root+at+"/"+id, viewer.ask(http.MethodGet, root+at+"/"+id+link[1], nil).location, "%s%s", at, link[1])
+		}
+	}
+	require.Greater(t, tabs, 30)
+	require.Contains(t, owner.ask(http.MethodGet, root+"/orders/"+own.records["/orders"]+"?tab=unheard", nil).body, `aria-current="page">Overview`)
+}
+
+var hiddenField = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
+
+// formOf reads the hidden fields of the form on a page.
+func formOf(p page) url.Values {
+	form := url.Values{}
+	for _, m := range hiddenField.FindAllStringSubmatch(p.body, -1) {
+		form.Set(m[1], m[2])
+	}
+	return form
+}
+
+// A sale is refunded in parts by a form with a quantity for each line, once however often it is sent.
+func TestRefundThroughTheForm(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	at := root + "/sales/" + own.records["/sales"]
+	sale := p.call(own, p.external, http.MethodGet, "/sales/"+own.records["/sales"], "")
+	line, _ := sale["lines"].([]any)[0].(map[string]any)["id"].(string)
+
+	page := owner.ask(http.MethodGet, at+"/do/refund", nil)
+	require.Contains(t, page.body, `name="qty.`+line+`" value="1.5"`, "all that is left, until somebody types less")
+	form := formOf(page)
+	form.Set("qty."+line, "2")
+	form.Set("reason", "Too large & <b>heavy</b>")
+	page = owner.ask(http.MethodPost, at+"/do/refund", form)
+	require.Equal(t, http.StatusUnprocessableEntity, page.status)
+	require.Regexp(t, `class="fault"[^>]*>[^<]*at most 1\.5`, page.body, "what the API says stands beside the quantity")
+	require.Contains(t, page.body, "Too large &amp; &lt;b&gt;heavy&lt;/b&gt;", "what was typed stays")
+
+	form = formOf(page)
+	form.Set("qty."+line, "0,5")
+	form.Set("reason", "Too large")
+	page = owner.ask(http.MethodPost, at+"/do/refund", form)
+	require.Equal(t, http.StatusSeeOther, page.status, page.body)
+	require.NotContains(t, page.location, own.records["/sales"], "it leads to the refund")
+	require.Equal(t, page.location, owner.ask(http.MethodPost, at+"/do/refund", form).location, "sent twice, it is the same refund")
+	page = owner.ask(http.MethodGet, page.location, nil)
+	require.Contains(t, page.body, "Too large")
+	require.NotContains(t, page.body, "/do/refund", "a refund is not refunded")
+	page = owner.ask(http.MethodGet, at, nil)
+	require.Contains(t, page.body, "partial")
+	require.Equal(t, 1, strings.Count(owner.ask(http.MethodGet, at+"?tab=refunds", nil).body, "<td>Too large</td>"))
+}
+
+// Amounts are typed and shown in units of the currency, and sent as the API has them.
+func TestPaymentsAreTypedAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	order := p.call(own, p.external, http.MethodPost, "/orders", `{"items":[{"kind":"custom","name":"Frame","unitPrice":123456}]}`)
+	id, _ := order["id"].(string)
+	at := root + "/orders/" + id
+	require.Contains(t, owner.ask(http.MethodGet, at, nil).body, "1\u202f234.56\u00a0USD")
+	form := formOf(owner.ask(http.MethodGet, at+"/do/pay", nil))
+	stale := formOf(owner.ask(http.MethodGet, at+"/do/pay", nil))
+	for name, value := range map[string]string{"amount": "1 000,50", "method": "transfer", "paidAt": "", "reference": "R-1", "note": ""} {
+		form.Set(name, value)
+		stale.Set(name, value)
+	}
+	for _, wrong := range []string{"12.345", "1e3", "much", "-5"} {
+		form.Set("amount", wrong)
+		page := owner.ask(http.MethodPost, at+"/do/pay", form)
+		require.Equal(t, http.StatusUnprocessableEntity, page.status, wrong)
+		require.Contains(t, page.body, `id="e-amount"`, wrong)
+		require.Contains(t, page.body, `value="`+wrong+`"`, "what was typed stays")
+		form.Set("key", formOf(page).Get("key"))
+	}
+	form.Set("amount", "1 000,50")
+	require.Equal(t, http.StatusSeeOther, owner.ask(http.MethodPost, at+"/do/pay", form).status)
+	require.InDelta(t, 100050, p.call(own, p.external, http.MethodGet, "/orders/"+id, "")["prepaidAmount"], 0)
+
+	page := owner.ask(http.MethodPost, at+"/do/pay", stale)
+	require.Equal(t, http.StatusUnprocessableEntity, page.status, "the order is no longer the one that the form was made from")
+	require.Contains(t, page.body, "Somebody has changed the record")
+	require.Contains(t, page.body, `value="R-1"`)
+	again := formOf(page)
+	require.NotEqual(t, stale.Get("version"), again.Get("version"))
+	require.Equal(t, http.StatusBadRequest, owner.ask(http.MethodPost, at+"/do/pay", url.Values{"amount": {"1"}, "method": {"cash"}}).status, "a form has the version of what it was made from")
+}
+
+// Moves are buttons; one that the state no longer allows is refused with the reason of the API.
+func TestOrdersAreMovedByButtons(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	order := p.call(own, p.external, http.MethodPost, "/orders", `{"items":[{"kind":"custom","name":"Frame","unitPrice":100}]}`)
+	id, _ := order["id"].(string)
+	at := root + "/orders/" + id
+	move := func(next, version string) page {
+		return owner.ask(http.MethodPost, at+"/do/move", url.Values{"part": {next}, "version": {version}, "key": {uuid.NewString()}})
+	}
+	require.Contains(t, owner.ask(http.MethodGet, at, nil).body, "Move to confirmed")
+	require.Equal(t, http.StatusSeeOther, move("confirmed", "1").status)
+	page := owner.ask(http.MethodGet, at, nil)
+	require.NotContains(t, page.body, "Move to confirmed")
+	require.Contains(t, page.body, "what it reserved is free again", "a move that cannot be taken back says what will happen")
+	page = move("ready", "1")
+	require.Equal(t, http.StatusUnprocessableEntity, page.status)
+	require.Contains(t, page.body, "Somebody has changed the record")
+	page = move("new", "2")
+	require.Equal(t, http.StatusUnprocessableEntity, page.status)
+	require.Contains(t, page.body, "The change was refused")
+	require.Contains(t, owner.ask(http.MethodGet, at+"?tab=history", nil).body, "confirmed")
+}
+
+// A new record is made by a form from the body of its operation.
+func TestClientsAreMadeAndChangedByForms(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	form := formOf(owner.ask(http.MethodGet, root+"/clients/new", nil))
+	form.Set("kind", "individual")
+	form.Set("displayName", "Ada")
+	form.Set("email", "nonsense")
+	form.Set("creditLimit", "250")
+	page := owner.ask(http.MethodPost, root+"/clients/new", form)
+	require.Equal(t, http.StatusUnprocessableEntity, page.status)
+	require.Contains(t, page.body, `id="e-email"`)
+	require.Contains(t, page.body, `value="Ada"`)
+	form.Set("key", formOf(page).Get("key"))
+	form.Set("email", "ada@example.com")
+	page = owner.ask(http.MethodPost, root+"/clients/new", form)
+	require.Equal(t, http.StatusSeeOther, page.status, page.body)
+	at := strings.TrimSuffix(page.location, "?done=records")
+	page = owner.ask(http.MethodGet, at+"/do/edit", nil)
+	require.Contains(t, page.body, `value="250.00"`)
+	form = formOf(page)
+	form.Set("displayName", "Ada L.")
+	form.Set("creditLimit", "300.00")
+	require.Equal(t, http.StatusSeeOther, owner.ask(http.MethodPost, at+"/do/edit", form).status)
+	page = owner.ask(http.MethodGet, at, nil)
+	require.Contains(t, page.body, "<h1>Ada L.")
+	require.Contains(t, page.body, "300.00")
+}
+
+// Documents are made by a form with lines, whose products are named by their SKUs.
+func TestDocumentsAreMadeWithLines(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	made := p.call(own, p.external, http.MethodPost, "/catalog/products", `{"name":"Spoke","sku":"SP-1","price":120,"hasStock":true}`)
+	product, _ := made["id"].(string)
+
+	page := owner.ask(http.MethodGet, root+"/receipts/new", nil)
+	form := formOf(page)
+	warehouse := regexp.MustCompile(`(?s)name="warehouseId".*?<option value="([^"]+)"`).FindStringSubmatch(page.body)
+	require.NotNil(t, warehouse, page.body)
+	for name, value := range map[string]string{"warehouseId": warehouse[1], "note": "Spring", "sku.0": "sp-1", "qty.0": "12,5", "price.0": "0.75", "sku.2": "unheard", "qty.2": "1"} {
+		form.Set(name, value)
+	}
+	page = owner.ask(http.MethodPost, root+"/receipts/new", form)
+	require.Equal(t, http.StatusUnprocessableEntity, page.status, page.body)
+	require.Regexp(t, `id="e-sku.2"[^>]*>No product has the SKU “unheard”`, page.body)
+	require.Contains(t, page.body, `value="12,5"`, "what was typed stays")
+	form.Set("sku.2", "")
+	form.Set("qty.2", "")
+	form.Set("qty.0", "-1")
+	page = owner.ask(http.MethodPost, root+"/receipts/new", form)
+	require.Regexp(t, `id="e-qty.0"`, page.body, "what the API says stands beside the line")
+	form.Set("key", formOf(page).Get("key"))
+	form.Set("qty.0", "12,5")
+	page = owner.ask(http.MethodPost, root+"/receipts/new", form)
+	require.Equal(t, http.StatusSeeOther, page.status, page.body)
+	require.Equal(t, page.location, owner.ask(http.MethodPost, root+"/receipts/new", form).location, "sent twice, it is the same receipt")
+	page = owner.ask(http.MethodGet, page.location, nil)
+	require.Contains(t, page.body, "Spoke")
+	require.Contains(t, page.body, "12.5")
+	require.Contains(t, page.body, "9.38", "the sum of the lines")
+	require.Contains(t, owner.ask(http.MethodGet, root+"/products/"+product+"?tab=stocks", nil).body, "12.5")
+
+	form = formOf(owner.ask(http.MethodGet, root+"/orders/new", nil))
+	for name, value := range map[string]string{"customerName": "Ada", "sku.1": "SP-1", "qty.1": "2"} {
+		form.Set(name, value)
+	}
+	page = owner.ask(http.MethodPost, root+"/orders/new", form)
+	require.Equal(t, http.StatusSeeOther, page.status, page.body)
+	require.Contains(t, owner.ask(http.MethodGet, page.location, nil).body, "2.40\u00a0USD")
+}
+
+func TestSavedViews(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner, viewer := p.signedIn(own.people[company.RoleOwner]), p.signedIn(own.people[company.RoleViewer])
+	save := func(v *visitor, name string, more ...string) page {
+		form := url.Values{"list": {"orders"}, "query": {"status=new&columns=number,total&sort=total&secret=1&cursor=x"}, "name": {name}}
+		for i := 0; i+1 < len(more); i += 2 {
+			form.Set(more[i], more[i+1])
+		}
+		return v.ask(http.MethodPost, root+"/views", form)
+	}
+	page := save(owner, "New ones", "shared", "true")
+	require.Equal(t, root+"/orders?columns=number%2Ctotal&done=records_view&sort=total&status=new", page.location)
+	require.Equal(t, http.StatusSeeOther, save(viewer, "Mine").status)
+	require.Equal(t, http.StatusForbidden, save(viewer, "Ours", "shared", "true").status, "a viewer shares nothing")
+	require.Equal(t, http.StatusUnprocessableEntity, save(viewer, " ").status)
+	require.Equal(t, http.StatusBadRequest, save(viewer, "x", "list", "unheard").status)
+	page = viewer.ask(http.MethodGet, root+"/orders", nil)
+	require.Contains(t, page.body, ">New ones</a>")
+	require.Contains(t, page.body, ">Mine</a>")
+	require.NotContains(t, owner.ask(http.MethodGet, root+"/orders", nil).body, ">Mine</a>")
+
+	id := regexp.MustCompile(`name="id" value="([^"]+)"`).FindStringSubmatch(viewer.ask(http.MethodGet, root+"/views", nil).body)
+	require.NotNil(t, id)
+	require.Equal(t, 404, owner.ask(http.MethodPost, root+"/views/delete", url.Values{"id": {id[1]}}).status, "a view is its owner's")
+	require.Equal(t, http.StatusForbidden, viewer.ask(http.MethodPost, root+"/views/change", url.Values{"id": {id[1]}, "name": {"Ours"}, "shared": {"true"}}).status)
+	require.Equal(t, http.StatusSeeOther, viewer.ask(http.MethodPost, root+"/views/change", url.Values{"id": {id[1]}, "name": {"My own"}}).status)
+	require.Contains(t, viewer.ask(http.MethodGet, root+"/orders", nil).body, ">My own</a>")
+	require.Equal(t, http.StatusSeeOther, viewer.ask(http.MethodPost, root+"/views/delete", url.Values{"id": {id[1]}}).status)
+	require.NotContains(t, viewer.ask(http.MethodGet, root+"/orders", nil).body, ">My own</a>")
+	require.Contains(t, owner.ask(http.MethodGet, root+"/audit", nil).body, "deleteView")
+}
+
+// Every list becomes a file with the columns that are shown, and the filters that are set.
+func TestListsAreExportedAsTheyAreShown(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	p.work()
+	owner, viewer := p.signedIn(own.people[company.RoleOwner]), p.signedIn(own.people[company.RoleViewer])
+	finish := func(location string) page {
+		t.Helper()
+		require.Contains(t, location, "/exports/")
+		var got page
+		require.Eventually(t, func() bool {
+			got = owner.ask(http.MethodGet, location, nil)
+			return !strings.Contains(got.body, "hx-get")
+		}, time.Minute, 20*time.Millisecond)
+		require.Contains(t, got.body, "The file is ready", location)
+		return got
+	}
+	for _, at := range p.lists() {
+		if at == "/categories" {
+			continue // it has no export
+		}
+		form := owner.ask(http.MethodGet, root+at+"/filter", nil)
+		var all []string
+		for _, column := range regexp.MustCompile(`name="columns" value="(\w+)"`).FindAllStringSubmatch(form.body, -1) {
+			all = append(all, column[1])
+		}
+		page := owner.ask(http.MethodPost, root+at+"/export", url.Values{"format": {"xlsx"}, "query": {"columns=" + strings.Join(all, ",")}})
+		require.Equal(t, http.StatusSeeOther, page.status, "%s: %s", at, page.body)
+		finish(page.location)
+	}
+	p.call(own, p.external, http.MethodPost, "/orders", `{"items":[{"kind":"custom","name":"Frame","unitPrice":123456}]}`)
+	started := owner.ask(http.MethodPost, root+"/orders/export", url.Values{"format": {"csv"}, "query": {"columns=number,total&sort=total&dateFrom=2020-01-01&status=new"}})
+	finish(started.location)
+	file, _, _ := strings.Cut(started.location, "?")
+	got := viewer.ask(http.MethodGet, file+"/file", nil)
+	require.Equal(t, "text/csv; charset=utf-8", got.header.Get("Content-Type"))
+	require.Contains(t, got.header.Get("Content-Disposition"), "attachment")
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(got.body, "\ufeff"))).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"number", "total", "currency"}, rows[0])
+	require.Len(t, rows, 3)
+	require.Equal(t, []string{"1234.56", "USD"}, rows[1][1:])
+	require.Equal(t, http.StatusForbidden, viewer.ask(http.MethodPost, root+"/orders/export", url.Values{"format": {"csv"}}).status)
+	require.NotContains(t, viewer.ask(http.MethodGet, root+"/orders", nil).body, "/export")
+	require.Equal(t, http.StatusBadRequest, owner.ask(http.MethodPost, root+"/orders/export", url.Values{"format": {"csv"}, "query": {"customerId=x"}}).status)
+}

@@ -1,0 +1,22 @@
+package roles
+
+import (
+	"slices"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/idempotency"
+	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/store/notice"
+	"github.com/tradegrid/tradegrid/pkg/store/presence"
+	"github.com/tradegrid/tradegrid/pkg/store/quota"
+)
+
+// CleanupJobs are the rows of all tables that expire.
+func CleanupJobs() []cleanup.Job {
+	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob, presence.CleanupJob, notice.CleanupJob}, outbox.CleanupJobs())
+	for _, d := range Declared() {
+		jobs = append(jobs, d.Cleanup...)
+	}
+	return jobs
+}

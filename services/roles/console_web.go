@@ -1,0 +1,104 @@
+package roles
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+
+	"github.com/tradegrid/tradegrid"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/services/console/account"
+	"github.com/tradegrid/tradegrid/services/console/audit"
+	bookingpages "github.com/tradegrid/tradegrid/services/console/bookings"
+	"github.com/tradegrid/tradegrid/services/console/companies"
+	dealpages "github.com/tradegrid/tradegrid/services/console/deals"
+	"github.com/tradegrid/tradegrid/services/console/directories"
+	"github.com/tradegrid/tradegrid/services/console/eventcatalog"
+	eventpages "github.com/tradegrid/tradegrid/services/console/events"
+	"github.com/tradegrid/tradegrid/services/console/explorer"
+	"github.com/tradegrid/tradegrid/services/console/find"
+	"github.com/tradegrid/tradegrid/services/console/home"
+	"github.com/tradegrid/tradegrid/services/console/people"
+	"github.com/tradegrid/tradegrid/services/console/platform"
+	"github.com/tradegrid/tradegrid/services/console/quickstart"
+	recordpages "github.com/tradegrid/tradegrid/services/console/records"
+	requestpages "github.com/tradegrid/tradegrid/services/console/requests"
+	"github.com/tradegrid/tradegrid/services/console/settings"
+	"github.com/tradegrid/tradegrid/services/console/shifts"
+	"github.com/tradegrid/tradegrid/services/console/signin"
+	"github.com/tradegrid/tradegrid/services/console/stock"
+	"github.com/tradegrid/tradegrid/services/console/tokens"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	webhookpages "github.com/tradegrid/tradegrid/services/console/webhooks"
+	"github.com/tradegrid/tradegrid/services/operations"
+	"github.com/tradegrid/tradegrid/services/platform/requests"
+)
+
+// WebConfig is what the console is told by flags.
+type WebConfig struct {
+	URL               string // where people reach the console
+	API               string // where clients reach the external API, with its path
+	Proxies           []netip.Prefix
+	Source            string
+	Gallery           bool
+	MaxConns          int
+	MaxConnsOfAddress int
+	Rate              *ratelimit.Limiter   // of the requests of people
+	Platform          *operations.Platform // what operators look after; nil = one without brokers
+	MailDir           string               // folder of the mails that `tradegrid dev` sends; "" = there is none
+	TraceURL          string               // address of a trace, with {traceId}; "" = traces are not linked
+	Log               *slog.Logger
+}
+
+// NewWeb makes the console. An area is one line here.
+// external and admin are the APIs of this process, which pages call.
+func (all *Domains) NewWeb(cfg WebConfig, external, admin web.API) (*web.App, error) {
+	if cfg.Platform == nil {
+		cfg.Platform = all.NewPlatform(nil, cfg.Log)
+	}
+	log := requests.New(requests.Config{DB: all.DB})
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	app, err := web.New(web.Config{
+		DB: all.DB, Sessions: all.Accounts, Companies: all.Company, Changes: all.Console, Operators: all.Operators, URL: cfg.URL, Proxies: cfg.Proxies,
+		External: external, Admin: admin, APIURL: cfg.API,
+		Source: cfg.Source, Gallery: cfg.Gallery, Release: Release, MaxConns: cfg.MaxConns, MaxConnsOfAddress: cfg.MaxConnsOfAddress, Rate: cfg.Rate, Log: cfg.Log,
+	},
+		&signin.Room{Accounts: all.Accounts, Users: all.Company, Operators: all.Operators, Log: cfg.Log},
+		&account.Room{Accounts: all.Accounts},
+		&companies.Room{Companies: all.Company, Accounts: all.Accounts, Usage: cfg.Platform},
+		&platform.Room{Platform: cfg.Platform, Companies: all.Company, MailDir: cfg.MailDir},
+		&home.Room{Shifts: all.Sales, Stock: all.Warehouse, Webhooks: all.Webhooks, Tokens: all.Company},
+		&find.Room{},
+		&dealpages.Room{Deals: all.Deals},
+		&bookingpages.Room{Bookings: all.Scheduling, Offerings: all.Offerings},
+		&shifts.Room{Sales: all.Sales},
+		&stock.Room{Warehouse: all.Warehouse},
+		&webhookpages.Room{Webhooks: all.Webhooks},
+		recordpages.New(all.Accounts, all.Webhooks, all.jobs),
+		&eventpages.Room{Events: all.Webhooks, Requests: log, Tokens: all.Company, TraceURL: cfg.TraceURL},
+		&requestpages.Room{Requests: log, Events: all.Webhooks, Tokens: all.Company},
+		&tokens.Room{Company: all.Company, Scopes: all.Access.Scopes(), API: cfg.API},
+		&explorer.Room{Tokens: all.Company, Scopes: all.Access.Scopes(), Keys: all.Keys},
+		&eventcatalog.Room{Webhooks: all.Webhooks, Events: all.Events},
+		&quickstart.Room{Tokens: all.Company, Requests: log, Webhooks: all.Webhooks, Docs: tradegrid.Docs(), API: cfg.API},
+		&settings.Room{},
+		&directories.Room{},
+		&people.Room{Users: all.Company, Accounts: all.Accounts},
+		&audit.Room{Changes: all.Console},
+	)
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	return app, nil
+}
+
+// APIURL is where clients reach the external API; a placeholder where that is not configured.
+func APIURL(public string) string {
+	if public == "" {
+		public = "$TRADEGRID_URL"
+	}
+	return public + httpapi.BasePath
+}
