@@ -30,14 +30,14 @@ type CLI struct {
 	Config      string        `help:"YAML file with settings, named like the flags without dashes. Flags and environment take precedence. Read again when it changes and on SIGHUP." type:"path" placeholder:"FILE"`
 	PrintConfig bool          `help:"Print the effective settings as YAML, each with its origin, and exit." env:"-"`
 
-	Dev        dev.DevCmd          `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
+	Dev        dev.Cmd             `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
 	API        roles.APICmd        `cmd:"" name:"api" help:"Serve the external REST API."`
 	Console    roles.ConsoleCmd    `cmd:"" help:"Serve the admin API for the operators of the platform."`
 	Relay      roles.RelayCmd      `cmd:"" help:"Publish the outbox to Kafka."`
 	Dispatcher roles.DispatcherCmd `cmd:"" help:"Route events to subscriptions and deliver webhooks."`
 	Migrate    roles.MigrateCmd    `cmd:"" help:"Migrate the database to the schema of this release."`
 	Topics     roles.TopicsCmd     `cmd:"" help:"Compare the topics of a cluster with their declaration, or apply it."`
-	Admin      admin.AdminCmd      `cmd:"" help:"Create and change companies, tokens, branches and users."`
+	Admin      admin.Cmd           `cmd:"" help:"Create and change companies, tokens, branches and users."`
 	Egress     roles.EgressCmd     `cmd:"" help:"The guard of requests to receivers."`
 	Receiver   dev.ReceiverCmd     `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
 	Login      cli.LoginCmd        `cmd:"" help:"Keep the URL and the token of a company for the commands below."`

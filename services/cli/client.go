@@ -1,3 +1,4 @@
+// Package cli has the commands that call the API of a company as any client does.
 package cli
 
 import (

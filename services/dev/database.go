@@ -26,7 +26,7 @@ type database interface {
 
 // pickDatabase decides which server to start. Existing data in the state folder takes precedence over installed
 // programs, so that installing CockroachDB does not hide the data of an earlier run.
-func (c *DevCmd) pickDatabase() (kind, cockroach string, err error) {
+func (c *Cmd) pickDatabase() (kind, cockroach string, err error) {
 	cockroach, found := embedded.FindCockroach()
 	kind = c.Database
 	kept := c.keptDatabase()
@@ -47,7 +47,7 @@ func (c *DevCmd) pickDatabase() (kind, cockroach string, err error) {
 }
 
 // keptDatabase returns the kind of database whose data is in the state folder; empty if there is none.
-func (c *DevCmd) keptDatabase() string {
+func (c *Cmd) keptDatabase() string {
 	if c.Fresh {
 		return ""
 	}
@@ -60,7 +60,7 @@ func (c *DevCmd) keptDatabase() string {
 }
 
 // startDatabase starts the embedded database and returns its URL and log file.
-func (c *DevCmd) startDatabase(ctx context.Context, log *slog.Logger) (d database, url, logFile string, err error) {
+func (c *Cmd) startDatabase(ctx context.Context, log *slog.Logger) (d database, url, logFile string, err error) {
 	kind, program, err := c.pickDatabase()
 	if err != nil {
 		return nil, "", "", err
@@ -84,7 +84,7 @@ func (c *DevCmd) startDatabase(ctx context.Context, log *slog.Logger) (d databas
 }
 
 // dropOther deletes, for --fresh, the data of the other kind of database.
-func (c *DevCmd) dropOther(kind string) error {
+func (c *Cmd) dropOther(kind string) error {
 	if !c.Fresh {
 		return nil
 	}

@@ -55,7 +55,7 @@ func TestDatabaseOfDevIsPicked(t *testing.T) { //nolint:paralleltest // PATH is 
 	} {
 		t.Run(name, func(t *testing.T) { //nolint:paralleltest // PATH is the process's
 			onPath(t, tc.onPath)
-			c := &DevCmd{State: t.TempDir(), Database: tc.flag, Fresh: tc.fresh}
+			c := &Cmd{State: t.TempDir(), Database: tc.flag, Fresh: tc.fresh}
 			if tc.kept != "" {
 				require.NoError(t, os.MkdirAll(filepath.Join(c.State, tc.kept), 0o755))
 			}
@@ -73,7 +73,7 @@ func TestDatabaseOfDevIsPicked(t *testing.T) { //nolint:paralleltest // PATH is 
 
 func TestCockroachOnPathIsTheDatabaseOfDev(t *testing.T) { //nolint:paralleltest // PATH is the process's
 	onPath(t, true)
-	c := &DevCmd{State: t.TempDir(), Database: databaseAuto, KafkaBrokers: []string{"127.0.0.1:1"}, Fresh: true}
+	c := &Cmd{State: t.TempDir(), Database: databaseAuto, KafkaBrokers: []string{"127.0.0.1:1"}, Fresh: true}
 	require.NoError(t, os.MkdirAll(filepath.Join(c.State, "postgres", "data"), 0o755))
 	b, err := c.startBackends(t.Context(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
@@ -83,9 +83,9 @@ func TestCockroachOnPathIsTheDatabaseOfDev(t *testing.T) { //nolint:paralleltest
 	require.NoDirExists(t, filepath.Join(c.State, "postgres"), "fresh leaves no other database")
 	require.NoError(t, b.stop())
 	<-b.lost()
-	require.Equal(t, databaseCockroach, (&DevCmd{State: c.State}).keptDatabase())
+	require.Equal(t, databaseCockroach, (&Cmd{State: c.State}).keptDatabase())
 
-	given := &DevCmd{State: c.State, Database: databaseAuto, KafkaBrokers: c.KafkaBrokers, DatabaseURL: "postgres://elsewhere/x"}
+	given := &Cmd{State: c.State, Database: databaseAuto, KafkaBrokers: c.KafkaBrokers, DatabaseURL: "postgres://elsewhere/x"}
 	b, err = given.startBackends(t.Context(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	require.Nil(t, b.database, "a database that was named is used as it is")

@@ -52,7 +52,7 @@ type seeded struct {
 
 // demo is the company that a person's first five minutes are spent with.
 type demo struct {
-	info    *devInfo
+	info    *Info
 	domains *roles.Domains
 	state   string
 	data    string    // --demo-data

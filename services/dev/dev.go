@@ -1,3 +1,4 @@
+// Package dev runs the whole platform in one process on embedded defaults, with a demo company, and receives webhooks.
 package dev
 
 import (
@@ -38,8 +39,8 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// DevCmd runs all roles in one process on embedded defaults.
-type DevCmd struct {
+// Cmd runs all roles in one process on embedded defaults.
+type Cmd struct {
 	State          string   `help:"Folder for the data of database and broker." default:".tradegrid" type:"path"`
 	Fresh          bool     `help:"Start over: delete the data in the state folder."`
 	Verbose        bool     `help:"Log normal operation, not only warnings and errors." short:"v"`
@@ -62,7 +63,7 @@ type DevCmd struct {
 }
 
 // Check validates the settings as the roles do.
-func (c *DevCmd) Check() error {
+func (c *Cmd) Check() error {
 	_, err := roles.ParseProxies(c.TrustedProxies)
 	return errors.Join(err, roles.OpsFlags{OTLPEndpoint: c.OTLPEndpoint, OTLPInterval: time.Second, TraceSample: c.TraceSample}.Check())
 }
@@ -70,8 +71,8 @@ func (c *DevCmd) Check() error {
 // devLimits have no disk limit, because the disk of a developer's machine is often nearly full.
 var devLimits = loadshed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000, ResponseBytes: 64 << 20, RequestBytes: 128 << 20} //nolint:gochecknoglobals // a constant
 
-// devInfo is the content of <state>/dev.json, which scripts use to connect to a running `tradegrid dev`.
-type devInfo struct {
+// Info is the content of <state>/dev.json, which scripts use to connect to a running `tradegrid dev`.
+type Info struct {
 	BaseURL       string   `json:"baseUrl"`
 	AdminURL      string   `json:"adminUrl"`
 	AdminToken    string   `json:"adminToken"`  // of an operator who may make changes
@@ -107,7 +108,7 @@ func (ls devServers) consoleURL() string {
 }
 
 // Run starts everything, places one order, and runs until ctx is done.
-func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err error) {
+func (c *Cmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err error) {
 	if !c.Verbose {
 		log = slog.New(quiet{log.Handler()})
 	}
@@ -151,7 +152,7 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 	})
 }
 
-func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, broker kafka.Config, d *db.DB, t *export.Telemetry) error {
+func (c *Cmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, broker kafka.Config, d *db.DB, t *export.Telemetry) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
@@ -179,7 +180,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	epochs := outbox.NewEpochWatch(d, log)
 	t.Note("restored", epochs.Notes)
 	g.Go(func() error { return epochs.Run(ctx) })
-	info := devInfo{
+	info := Info{
 		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
 		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
 		ConsoleURL:  ls.consoleURL(),
@@ -220,7 +221,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 }
 
 // serve serves both APIs, the console and the receiver until ctx is done.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *roles.Domains, operated *operations.Platform, shedder *loadshed.Shedder, log *slog.Logger) error {
+func (c *Cmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *roles.Domains, operated *operations.Platform, shedder *loadshed.Shedder, log *slog.Logger) error {
 	proxies, err := roles.ParseProxies(c.TrustedProxies)
 	if err != nil {
 		return err
@@ -306,7 +307,7 @@ func prepare(ctx context.Context, d *db.DB, broker kafka.Config, log *slog.Logge
 	return nil
 }
 
-func (c *DevCmd) open(ctx context.Context) (ls devServers, err error) {
+func (c *Cmd) open(ctx context.Context) (ls devServers, err error) {
 	for _, l := range []struct {
 		to            *net.Listener
 		flag, address string
@@ -327,7 +328,7 @@ func (ls devServers) close() {
 	}
 }
 
-func (c *DevCmd) prepareState() error {
+func (c *Cmd) prepareState() error {
 	if err := os.MkdirAll(c.State, 0o755); err != nil { //nolint:gosec // the database's user must be able to traverse it
 		return fmt.Errorf("--state: %w", err)
 	}
@@ -340,11 +341,11 @@ func (c *DevCmd) prepareState() error {
 }
 
 // mailDir is the folder with the notices and invitations that a mail server would get.
-func (c *DevCmd) mailDir() string { return filepath.Join(c.State, "mail") }
+func (c *Cmd) mailDir() string { return filepath.Join(c.State, "mail") }
 
 // secretKeys reads the keys in the state folder, and makes one at the first start. A fresh start keeps them: a database
 // that --database-url names may have secrets under them.
-func (c *DevCmd) secretKeys(log *slog.Logger) (*secret.Keys, error) {
+func (c *Cmd) secretKeys(log *slog.Logger) (*secret.Keys, error) {
 	path := filepath.Join(c.State, "secret-keys")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if err := os.WriteFile(path, []byte(secret.NewKey("dev")+"\n"), 0o600); err != nil {
@@ -363,7 +364,7 @@ type backends struct {
 	kafka       *embedded.Kafka
 }
 
-func (c *DevCmd) startBackends(ctx context.Context, log *slog.Logger) (_ *backends, err error) {
+func (c *Cmd) startBackends(ctx context.Context, log *slog.Logger) (_ *backends, err error) {
 	b := &backends{databaseURL: c.DatabaseURL, brokers: c.KafkaBrokers}
 	defer func() { //nolint:contextcheck // ctx may be what ended the start
 		if err != nil {
@@ -412,7 +413,7 @@ func (b *backends) stop() error {
 }
 
 // show subscribes the receiver, places the first order, prints the banner, and keeps dev.json until ctx is done.
-func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
+func (c *Cmd) show(ctx context.Context, out io.Writer, dm *demo) error {
 	if err := dm.subscribe(ctx); err != nil {
 		return fmt.Errorf("subscribe the receiver: %w", err)
 	}
@@ -443,7 +444,7 @@ func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
 }
 
 // tell prints each webhook as it arrives, once the banner was printed.
-func (c *DevCmd) tell(out io.Writer, d receiver.Delivery) {
+func (c *Cmd) tell(out io.Writer, d receiver.Delivery) {
 	if !c.announced.Load() {
 		return
 	}

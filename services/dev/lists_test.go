@@ -24,7 +24,7 @@ import (
 
 // startDemo starts the demo company of a state folder.
 func startDemo(ctx context.Context, n *rolestest.Node, state, data string) (*demo, error) {
-	dm := &demo{info: &devInfo{}, domains: n.Domains, state: state, data: data, now: time.Now(), out: io.Discard}
+	dm := &demo{info: &Info{}, domains: n.Domains, state: state, data: data, now: time.Now(), out: io.Discard}
 	return dm, dm.seed(ctx)
 }
 
@@ -237,7 +237,7 @@ func TestDemoDataCanBeMadeAtAnyTime(t *testing.T) {
 		now := time.Date(2026, time.March, 30+i, hour, 30, 0, 0, zone)
 		t.Run(now.Format("Monday 15:04"), func(t *testing.T) {
 			t.Parallel()
-			dm := &demo{info: &devInfo{}, domains: n.Domains, state: t.TempDir(), data: demodata.Small, now: now, out: io.Discard}
+			dm := &demo{info: &Info{}, domains: n.Domains, state: t.TempDir(), data: demodata.Small, now: now, out: io.Discard}
 			require.NoError(t, dm.seed(t.Context()))
 			latest := n.Client(dm.Token).OK(t, "GET", "/orders?pageSize=1", "")
 			records, _ := found(t, latest)

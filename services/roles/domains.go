@@ -1,3 +1,5 @@
+// Package roles wires the roles of the platform from the domains and their connections: one file for each role, read top to bottom, with its flags. The
+// list of domains is here, and hands each what it needs of the others. What only development or the command line needs is above.
 package roles
 
 import (

@@ -46,7 +46,7 @@ type tokenIssueCmd struct {
 	RateInFlight int32    `help:"Tier custom: maximum number of concurrent requests of the company; 0 = unlimited."`
 }
 
-func (c *tokenIssueCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *tokenIssueCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	in := company.NewToken{
 		Name: c.Name, Scopes: c.Scopes, Lifetime: time.Duration(c.Lifetime), NeverExpires: c.Lifetime == never, IPAllowlist: c.IPAllowlist,
 		RateTier:   c.RateTier,
@@ -104,7 +104,7 @@ type tokenListCmd struct {
 	Revoked bool `help:"Include revoked tokens."`
 }
 
-func (c *tokenListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *tokenListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		list, err := a.Tokens(ctx, access.System(c.Company), c.Revoked)
 		if err != nil {
@@ -121,7 +121,7 @@ type ofToken struct {
 
 type tokenRevokeCmd struct{ ofToken }
 
-func (c *tokenRevokeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *tokenRevokeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		t, err := auditedWith(ctx, a, "revokeToken", c, c.Company, a.RevokeToken, c.Token)
 		if err != nil {
@@ -136,7 +136,7 @@ type tokenRotateCmd struct {
 	Overlap lifetime `help:"How long the old secret stays valid: 0s to 7d." default:"24h"`
 }
 
-func (c *tokenRotateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *tokenRotateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	in := company.Rotation{TokenID: c.Token, Overlap: time.Duration(c.Overlap)}
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.issued(auditedWith(ctx, a, "rotateToken", c, c.Company, a.RotateToken, in))
@@ -156,7 +156,7 @@ type branchCreateCmd struct {
 	Name string `help:"Name." required:""`
 }
 
-func (c *branchCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *branchCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		b, err := auditedWith(ctx, a, "createBranch", c, c.Company, a.CreateBranch, company.BranchFields{Name: c.Name})
 		if err != nil {
@@ -168,7 +168,7 @@ func (c *branchCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logg
 
 type branchListCmd struct{ ofCompany }
 
-func (c *branchListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *branchListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		list, err := a.Branches(ctx, access.System(c.Company))
 		if err != nil {
@@ -200,7 +200,7 @@ type userInviteCmd struct {
 	Role  string `help:"Role."`
 }
 
-func (c *userInviteCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *userInviteCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	in := company.Invitation{Email: c.Email, Name: c.Name, Role: c.Role}
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.user(auditedWith(ctx, a, "inviteUser", c, c.Company, a.InviteUser, in))
@@ -214,7 +214,7 @@ type ofUser struct {
 
 type userActivateCmd struct{ ofUser }
 
-func (c *userActivateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *userActivateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.user(auditedWith(ctx, a, "activateUser", c, c.Company, a.ActivateUser, c.User))
 	})
@@ -226,7 +226,7 @@ type userUpdateCmd struct {
 	Role *string `help:"Role: owner, admin, developer and viewer may sign in to the console."`
 }
 
-func (c *userUpdateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *userUpdateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	var names []string
 	if c.Name != nil {
 		names = append(names, "name")
@@ -247,7 +247,7 @@ func (c *userUpdateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger
 
 type userBlockCmd struct{ ofUser }
 
-func (c *userBlockCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *userBlockCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.user(auditedWith(ctx, a, "blockUser", c, c.Company, a.BlockUser, c.User))
 	})
@@ -258,7 +258,7 @@ type userListCmd struct {
 	Technical bool `help:"Include the technical users of tokens."`
 }
 
-func (c *userListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *userListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		list, err := a.Users(ctx, access.System(c.Company), c.Technical)
 		if err != nil {

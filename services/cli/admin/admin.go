@@ -1,3 +1,4 @@
+// Package admin has the commands of operators, which work on the database and the brokers without an API.
 package admin
 
 import (
@@ -23,8 +24,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/roles"
 )
 
-// AdminCmd creates and changes companies and who may act for them.
-type AdminCmd struct {
+// Cmd creates and changes companies and who may act for them.
+type Cmd struct {
 	roles.DatabaseSource
 	JSON bool `name:"json" help:"Write JSON instead of a table."`
 	roles.CellFlags
@@ -83,7 +84,7 @@ type admin struct {
 }
 
 // do opens the database, runs the subcommand, and names the flags at fault.
-func (c *AdminCmd) do(ctx context.Context, out io.Writer, log *slog.Logger, run func(admin) error) error {
+func (c *Cmd) do(ctx context.Context, out io.Writer, log *slog.Logger, run func(admin) error) error {
 	cfg := c.DatabaseConfig()
 	cfg.MaxConns, cfg.Log = 2, log
 	d, err := db.Open(ctx, cfg)
@@ -175,7 +176,7 @@ type companyCreateCmd struct {
 	BranchName    string    `help:"Name of the default branch." default:"Main"`
 }
 
-func (c *companyCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *companyCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		in := company.NewCompany{
 			ID: c.ID, Name: c.Name, Plan: c.Plan, IsTest: c.Test, HomeRegion: c.HomeRegion, Currency: c.Currency, CountryPrefix: c.CountryPrefix,
@@ -199,7 +200,7 @@ type companyListCmd struct {
 	Limit  int    `help:"Maximum number of companies on the page, 1 to 200." default:"50"`
 }
 
-func (c *companyListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *companyListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		page, err := a.Companies(ctx, access.Caller{Principal: &access.Principal{}}, company.Filter{
 			Params: list.Params{Page: c.Page, PageSize: c.Limit, Search: c.Search}, Status: c.Status,
@@ -229,19 +230,19 @@ type ofCompany struct {
 
 type companyShowCmd struct{ ofCompany }
 
-func (c *companyShowCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *companyShowCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error { return a.company(a.Get(ctx, c.Company)) })
 }
 
 type companyArchiveCmd struct{ ofCompany }
 
-func (c *companyArchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *companyArchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error { return a.company(audited(ctx, a, "archiveCompany", c, c.Company, a.Archive)) })
 }
 
 type companyUnarchiveCmd struct{ ofCompany }
 
-func (c *companyUnarchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *companyUnarchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.company(audited(ctx, a, "restoreCompany", c, c.Company, a.Unarchive))
 	})
@@ -252,7 +253,7 @@ type companyPlanCmd struct {
 	Plan string `help:"free, standard, business or enterprise." required:""`
 }
 
-func (c *companyPlanCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *companyPlanCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.company(auditedWith(ctx, a, "updateCompany", c, c.Company, a.SetPlan, c.Plan))
 	})
@@ -265,7 +266,7 @@ type companyComponentCmd struct {
 	Disable   bool   `help:"Disable the component." xor:"switch" required:""`
 }
 
-func (c *companyComponentCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *companyComponentCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	in := company.Switch{Component: c.Component, On: c.Enable}
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.company(auditedWith(ctx, a, "setCompanyComponent", c, c.Company, a.SetComponent, in))
@@ -295,7 +296,7 @@ type companySettingsCmd struct {
 	MaxInFlight    *int32   `help:"Maximum number of concurrent requests; 0 = the limit of the plan."`
 }
 
-func (c *companySettingsCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *companySettingsCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	settings := c.settings()
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.company(auditedWith(ctx, a, "updateCompany", c, c.Company, a.Configure, settings))

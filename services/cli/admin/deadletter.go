@@ -26,7 +26,7 @@ type deadletterFlags struct {
 }
 
 // with runs a subcommand with the brokers.
-func (c *deadletterFlags) with(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd, run func(admin, *operations.Platform) error) error {
+func (c *deadletterFlags) with(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd, run func(admin, *operations.Platform) error) error {
 	broker, err := c.KafkaConfig("admin", log)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ type deadletterListCmd struct {
 }
 
 // Run lists the newest.
-func (c *deadletterListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *deadletterListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return fmt.Errorf("--limit %d: must be between 1 and 1000", c.Limit)
 	}
@@ -83,7 +83,7 @@ type deadletterRedeliverCmd struct {
 }
 
 // Run sends again.
-func (c *deadletterRedeliverCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *deadletterRedeliverCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return c.with(ctx, out, log, all, func(a admin, p *operations.Platform) error {
 		var record operations.Recorded
 		if c.Yes {
@@ -106,7 +106,7 @@ type deadletterPurgeCmd struct {
 }
 
 // Run deletes. Deliveries and the event log keep what they have.
-func (c *deadletterPurgeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *deadletterPurgeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	before := time.Now()
 	if c.Before != nil {
 		before = *c.Before

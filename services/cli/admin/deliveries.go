@@ -32,7 +32,7 @@ type deliveriesListCmd struct {
 	Limit        int           `help:"Maximum number, 1 to 1000." default:"50"`
 }
 
-func (c *deliveriesListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *deliveriesListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	switch {
 	case c.Subscription != nil && c.Company == nil:
 		return fmt.Errorf("--subscription: needs --company")
@@ -82,7 +82,7 @@ type deliveriesShowCmd struct {
 	Delivery uuid.UUID `arg:"" help:"Id of the delivery."`
 }
 
-func (c *deliveriesShowCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *deliveriesShowCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		if _, err := a.Get(ctx, c.Company); err != nil {
 			return err

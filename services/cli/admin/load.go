@@ -59,7 +59,7 @@ func (c *loadDataCmd) Check() error {
 	return errors.Join(errs...)
 }
 
-func (c *loadDataCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *loadDataCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	cfg := all.DatabaseConfig()
 	cfg.MaxConns, cfg.Log = 4, log
 	d, err := db.Open(ctx, cfg)

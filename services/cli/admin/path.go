@@ -16,7 +16,7 @@ import (
 type pathCmd struct{ roles.KafkaFlags }
 
 // Run shows hop by hop what is under way, from the outbox to the receivers.
-func (c *pathCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *pathCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	broker, err := c.KafkaConfig("admin", log)
 	if err != nil {
 		return err

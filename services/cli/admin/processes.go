@@ -9,7 +9,7 @@ import (
 type processesCmd struct{}
 
 // Run lists the processes that have announced themselves in the last minute.
-func (*processesCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (*processesCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		found, err := a.all.NewPlatform(nil, log).Processes(ctx)
 		if err != nil {

@@ -28,7 +28,7 @@ type Reconciled struct {
 }
 
 // Run compares the event log with the deliveries and prints each difference.
-func (c *reconcileCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *reconcileCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	to := time.Now().Add(-operations.RoutedWithin)
 	if c.To != nil {
 		to = *c.To

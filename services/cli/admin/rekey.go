@@ -25,7 +25,7 @@ func (c *rekeyCmd) Check() error {
 	return c.CheckKeys()
 }
 
-func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	keys, err := c.ReadKeys(log)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func (a admin) replayer(ctx context.Context, company tenant.ID) (access.Caller, 
 	return access.Caller{Principal: &access.Principal{Company: company, Scopes: access.Scopes{"*:write"}, Components: components[company]}}, err
 }
 
-func (c *replayStartCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *replayStartCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	switch {
 	case c.Subscription != nil && c.Company == nil:
 		return fmt.Errorf("--subscription: needs --company")
@@ -169,7 +169,7 @@ const maxReplays = 1000
 
 type replayListCmd struct{}
 
-func (*replayListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (*replayListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		found, err := job.Unfinished(ctx, a.all.DB, webhooks.ReplayJob, maxReplays)
 		if err != nil {
@@ -204,21 +204,21 @@ type (
 	replayCancelCmd struct{ replaySelection }
 )
 
-func (c *replayPauseCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *replayPauseCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return c.control(ctx, out, log, all, "pauseJob", c, job.Pause)
 }
 
-func (c *replayResumeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *replayResumeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return c.control(ctx, out, log, all, "resumeJob", c, job.Resume)
 }
 
-func (c *replayCancelCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *replayCancelCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return c.control(ctx, out, log, all, "cancelJob", c, job.Cancel)
 }
 
 // control does the same with each of the replays, and shows what became of them.
 func (w replaySelection) control(
-	ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd, operation string, command any,
+	ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd, operation string, command any,
 	do func(context.Context, *db.Tx, access.Caller, uuid.UUID) (job.Record, error),
 ) error {
 	if w.Company == nil && w.Job == nil && !w.All {

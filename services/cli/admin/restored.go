@@ -14,7 +14,7 @@ type restoredCmd struct {
 	Cause string `help:"What was restored and why, such as the time of the backup; shown in /readyz and the log." default:"tradegrid admin restored"`
 }
 
-func (c *restoredCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *restoredCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		var before, now outbox.Epoch
 		err := a.all.DB.RunTx(ctx, "admin.restored", func(ctx context.Context, tx *db.Tx) (err error) {

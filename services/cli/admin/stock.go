@@ -13,7 +13,7 @@ type stockCheckCmd struct {
 	Company tenant.ID `help:"Company." required:"" placeholder:"UUID"`
 }
 
-func (c *stockCheckCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *stockCheckCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		if _, err := a.Get(ctx, c.Company); err != nil {
 			return err
@@ -27,7 +27,7 @@ type stockRepairCmd struct {
 	Company tenant.ID `help:"Company." required:"" placeholder:"UUID"`
 }
 
-func (c *stockRepairCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *stockRepairCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		if _, err := a.Get(ctx, c.Company); err != nil {
 			return err

@@ -17,7 +17,7 @@ type companyUsageCmd struct {
 }
 
 // Run counts what is stored. Nothing is recorded for it.
-func (c *companyUsageCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+func (c *companyUsageCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	if c.Days < 1 || c.Days > 30 {
 		return fmt.Errorf("--days %d: must be between 1 and 30", c.Days)
 	}

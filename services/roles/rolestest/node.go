@@ -1,3 +1,4 @@
+// Package rolestest puts the API process together for tests of the whole platform, and calls it as integrations and operators do.
 package rolestest
 
 import (
