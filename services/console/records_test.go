@@ -170,7 +170,7 @@ func TestListsThatTakeTooLong(t *testing.T) {
 	t.Parallel()
 	p := newPagesOn(t, dbtest.OpenNew(t))
 	own, root := p.shopWithBusiness()
-	p.Domains.Lists = list.NewNode(list.NodeConfig{Limit: 100 * time.Millisecond})
+	p.Lists = list.NewNode(list.NodeConfig{Limit: 100 * time.Millisecond})
 	p.app = p.newApp(roles.WebConfig{URL: "https://console.example.com"})
 	viewer := p.signedIn(own.people[company.RoleViewer])
 	var columns string

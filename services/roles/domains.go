@@ -89,6 +89,7 @@ type Domains struct {
 	Keys       *secret.Keys
 }
 
+// DomainConfig is what the domains of a process take of its flags.
 type DomainConfig struct {
 	Policy        webhook.Policy // of deliveries and of the event log; required with a database
 	AllowInsecure bool
@@ -329,6 +330,7 @@ func (all *Domains) SetStock(ctx context.Context, tx *db.Tx, id tenant.ID, produ
 	return err
 }
 
+// DemoCaller may sell what is not in stock, as demo and load data do.
 func DemoCaller(id tenant.ID) access.Caller {
 	return access.Caller{Principal: &access.Principal{Company: id, Settings: access.Settings{StockPolicy: access.StockAllowNegative}}}
 }

@@ -85,6 +85,7 @@ type SecretKeysFlags struct {
 	SecretKeysFile string `help:"File with the keys that encrypt webhook secrets, one per line as id:key, the key being 32 bytes in base64 (openssl rand -base64 32). The first encrypts, all decrypt. Read again when it changes." type:"path" placeholder:"FILE"`
 }
 
+// FlagSecretKeys is the flag that errors about keys name.
 const FlagSecretKeys = "--secret-keys-file"
 
 // ReadKeys reads the file.
@@ -220,6 +221,7 @@ type KafkaFlags struct {
 	KafkaSession      time.Duration `help:"Session timeout of consumers: after a crash, others wait this long to take over its partitions." default:"45s"`
 }
 
+// KafkaConfig returns the connection of a role to the brokers; an error names every wrong flag.
 func (f KafkaFlags) KafkaConfig(role string, log *slog.Logger) (kafka.Config, error) {
 	cfg := kafka.Config{
 		Brokers: f.KafkaBrokers, ClientID: "tradegrid-" + role, Session: f.KafkaSession, Log: log,
@@ -281,6 +283,7 @@ func (f OpsFlags) start(ctx context.Context, role string, log *slog.Logger, metr
 	})
 }
 
+// Listen listens on the address that a flag gives.
 func Listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {

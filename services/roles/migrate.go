@@ -54,6 +54,7 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 	return c.Migrate(ctx, sql.Files, log, out)
 }
 
+// Migrate is Run with other migrations than those of this release.
 func (c *MigrateCmd) Migrate(ctx context.Context, files fs.FS, log *slog.Logger, out io.Writer) error {
 	cfg := c.DatabaseConfig()
 	cfg.MaxConns, cfg.Log = 4, log

@@ -117,7 +117,7 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	for i, n := range nodes {
 		wg.Go(func() {
 			for time.Since(start) < lasting {
-				switch got := (n.Client(token.Text)).Do(t, "GET", "/token", ""); got.Status {
+				switch got := n.Client(token.Text).Do(t, "GET", "/token", ""); got.Status {
 				case 200:
 					passed[i]++
 				case 429:

@@ -92,7 +92,7 @@ func (l *lifetime) UnmarshalText(b []byte) error {
 }
 
 // MarshalText writes what [lifetime.UnmarshalText] reads.
-func (l lifetime) MarshalText() ([]byte, error) { //nolint:unparam // [encoding.TextMarshaler]
+func (l lifetime) MarshalText() ([]byte, error) {
 	if l == never {
 		return []byte("never"), nil
 	}

@@ -19,6 +19,7 @@ type reconcileCmd struct {
 	Company *tenant.ID `help:"Only this company; all by default." placeholder:"UUID"`
 }
 
+// ErrUneven makes the exit code of a check that found losses.
 var ErrUneven = errors.New("there are events without deliveries that nothing explains")
 
 // Reconciled is the result as JSON.

@@ -19,8 +19,8 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// graveyard is one of each kind of what the platform gives up, and a second one that cannot be sent again.
-type graveyard struct {
+// Graveyard is one of each kind of what the platform gives up, and a second one that cannot be sent again.
+type Graveyard struct {
 	node    *Node
 	Company tenant.ID
 	Sub     string
@@ -29,12 +29,12 @@ type graveyard struct {
 }
 
 // NewGraveyard has a row in the outbox that failed on the first day of that year.
-func NewGraveyard(t *testing.T, year int) *graveyard {
+func NewGraveyard(t *testing.T, year int) *Graveyard {
 	t.Helper()
 	n := NewNode(dbtest.Open(t), Alone())
 	owner, id := n.Owner(t)
 	brokers := dbtest.Broker(t)
-	g := &graveyard{node: n, Company: id, Brokers: "--kafka-brokers=" + strings.Join(brokers, ","), IDs: map[string]uuid.UUID{}}
+	g := &Graveyard{node: n, Company: id, Brokers: "--kafka-brokers=" + strings.Join(brokers, ","), IDs: map[string]uuid.UUID{}}
 	g.Sub = owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`).ID(t)
 	exec := func(sql string, args ...any) {
 		t.Helper()
@@ -74,7 +74,8 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5, $5)`, id, g.Su
 	return g
 }
 
-func (g *graveyard) Count(t *testing.T, sql string, args ...any) (n int) {
+// Count counts rows.
+func (g *Graveyard) Count(t *testing.T, sql string, args ...any) (n int) {
 	t.Helper()
 	require.NoError(t, g.node.DB.QueryRow(t.Context(), sql, append([]any{g.Company}, args...)...).Scan(&n))
 	return n

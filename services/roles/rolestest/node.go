@@ -52,6 +52,7 @@ type Node struct {
 // InProcess is the address that requests come from which are handed over in the process.
 const InProcess = "0.0.0.0/32"
 
+// NewNode puts a node together on a database.
 func NewNode(d *db.DB, limiter *ratelimit.Limiter) *Node {
 	all := roles.NewDomains(d, roles.DomainConfig{Policy: DefaultPolicy(), AllowInsecure: true, Keys: Keys(), Operators: Operators()})
 	n := &Node{Domains: all, Limiter: limiter}
@@ -77,6 +78,7 @@ func (n *Node) LogRequests(t *testing.T) {
 // Key is the key of all nodes, as a file has it.
 var Key = sync.OnceValue(func() string { return secret.NewKey("test") }) //nolint:gochecknoglobals // made once
 
+// Keys are the keys of all nodes.
 var Keys = sync.OnceValue(func() *secret.Keys { //nolint:gochecknoglobals // made once
 	k, err := secret.ParseKeys(Key())
 	if err != nil {
@@ -96,11 +98,13 @@ type Reply struct {
 	Raw    string
 }
 
+// Code is the error code of a fault.
 func (r *Reply) Code() string {
 	code, _ := r.Body["code"].(string)
 	return code
 }
 
+// ID is the id of the record in the answer.
 func (r *Reply) ID(t *testing.T) string {
 	t.Helper()
 	id, _ := r.Body["id"].(string)
@@ -120,6 +124,7 @@ func (r *Reply) Refused(t *testing.T, status int, code, what string) map[string]
 // lastHost numbers the callers of all tests: calls without a valid token are counted by address.
 var lastHost atomic.Uint32 //nolint:gochecknoglobals // tests of one process share the addresses
 
+// NewAddress is an address that nobody else has called from.
 func NewAddress() string {
 	n := lastHost.Add(1)
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
@@ -170,6 +175,7 @@ type Client struct {
 // Client is the caller with a token.
 func (n *Node) Client(token string) Client { return Client{n, token} }
 
+// Do sends a request.
 func (c Client) Do(t *testing.T, method, path, body string, headers ...string) *Reply {
 	t.Helper()
 	return c.Node.Ask(t, "Bearer "+c.Token, method, path, body, headers...)
@@ -244,6 +250,7 @@ func AnyBody(op httpapi.Op) string {
 	return ""
 }
 
+// Needed is the scope that an operation asks for.
 func Needed(op httpapi.Op) string {
 	if op.Mutating() {
 		return op.Scope + ":write"
@@ -251,6 +258,7 @@ func Needed(op httpapi.Op) string {
 	return op.Scope + ":read"
 }
 
+// Name is what the requests of an operation begin with.
 func Name(op httpapi.Op) string { return op.Method + " " + op.Path }
 
 // StartRelay publishes the outbox of the database until the test ends.

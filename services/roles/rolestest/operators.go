@@ -18,6 +18,7 @@ const (
 	ReaderToken = "svc_admin_reader"
 )
 
+// Operators are the operators of all nodes.
 var Operators = sync.OnceValue(func() *secret.Operators { //nolint:gochecknoglobals // made once
 	o, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleWrite, WriterToken) + "\n" + secret.OperatorLine("rob", secret.RoleRead, ReaderToken))
 	if err != nil {
@@ -35,6 +36,7 @@ type Operator struct {
 // Operator is the caller of the admin API with a token.
 func (n *Node) Operator(token string) Operator { return Operator{n, token} }
 
+// Do sends a request.
 func (o Operator) Do(t *testing.T, method, path, body string, headers ...string) *Reply {
 	t.Helper()
 	return AskOf(t, o.node.Admin, "Bearer "+o.token, method, httpapi.AdminBasePath+path, body, headers...)
@@ -48,25 +50,28 @@ func (o Operator) OK(t *testing.T, method, path, body string, headers ...string)
 	return r
 }
 
-// operatorIn is an operator in one company.
-type operatorIn struct {
+// OperatorIn is an operator in one company.
+type OperatorIn struct {
 	Operator
 	company tenant.ID
 }
 
-func (o Operator) In(company tenant.ID) operatorIn { return operatorIn{o, company} }
+// In is the operator in a company.
+func (o Operator) In(company tenant.ID) OperatorIn { return OperatorIn{o, company} }
 
-func (o operatorIn) Do(t *testing.T, method, path, body string, headers ...string) *Reply {
+// Do sends a request below the company.
+func (o OperatorIn) Do(t *testing.T, method, path, body string, headers ...string) *Reply {
 	t.Helper()
 	return o.Operator.Do(t, method, "/companies/"+o.company.String()+path, body, headers...)
 }
 
-func (o operatorIn) OK(t *testing.T, method, path, body string, headers ...string) *Reply {
+// OK requires a success.
+func (o OperatorIn) OK(t *testing.T, method, path, body string, headers ...string) *Reply {
 	t.Helper()
 	return o.Operator.OK(t, method, "/companies/"+o.company.String()+path, body, headers...)
 }
 
 // Path is an address of an admin operation in the company, where no record is.
-func (o operatorIn) Path(op httpapi.Op) string {
+func (o OperatorIn) Path(op httpapi.Op) string {
 	return AnyPath(strings.Replace(op.Path, "{companyId}", o.company.String(), 1))
 }
