@@ -268,7 +268,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	}
 	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
 		Node: roles.NodeName(), EventRetention: all.Policy.EventRetention, CleanupJobs: roles.CleanupJobs(), Jobs: []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
-		TickMax: 2 * time.Second, // all writers are in this process, so no nudge is lost
+		Settings: outbox.Settings{TickMax: 2 * time.Second}, // all writers are in this process, so no nudge is lost
 	})
 	if err != nil {
 		client.Close()

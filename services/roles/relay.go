@@ -2,10 +2,8 @@ package roles
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
@@ -16,55 +14,23 @@ import (
 
 // RelayCmd publishes the outbox to Kafka.
 type RelayCmd struct {
-	RelayLeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a lease on a bucket lasts without renewal; after a crash, others wait this long." default:"5s"`
-	RelayLeaseMargin    time.Duration `help:"How long before its expiry the owner stops using a lease; must exceed the clock skew between database nodes." default:"1s"`
-	RelayRenew          time.Duration `help:"Interval between renewals of leases; free buckets are looked for twice as often." default:"2s"`
-	RelayTickMin        time.Duration `help:"Poll interval of the outbox while writers send no nudges, and interval between batches under traffic, up to four times as long while several are in flight." default:"5ms"`
-	RelayTickMax        time.Duration `help:"Poll interval of the outbox while nudges tell of its rows, or when idle." default:"500ms"`
-	RelayBatchSize      int           `help:"Maximum number of rows of one bucket published together." default:"500"`
-	RelayParallel       int           `help:"Maximum number of buckets processed concurrently; each needs a database connection." default:"8"`
-	RelayLookback       time.Duration `help:"How far behind the newest position scans start; must exceed the longest transaction." default:"120s"`
-	RelayFullSweep      time.Duration `help:"Interval between scans of whole buckets." default:"30s"`
-	RelayPublishTimeout time.Duration `help:"How long to wait for Kafka to acknowledge a batch before sending its rows again." default:"10s"`
-	EventQuota          int64         `help:"Bytes of event bodies that the event log keeps per company. Above it, the company's oldest events are removed early, but none younger than 48h. 0 = no quota." default:"32212254720"`
+	outbox.Settings
+	EventQuota int64 `help:"Bytes of event bodies that the event log keeps per company. Above it, the company's oldest events are removed early, but none younger than 48h. 0 = no quota." default:"32212254720"`
 	webhook.Policy
 	MailFlags
 	BackendFlags
 }
 
-func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
-	return outbox.RelayConfig{
-		Node: NodeName(), LeaseTTL: c.RelayLeaseTTL, LeaseMargin: c.RelayLeaseMargin, Renew: c.RelayRenew, TickMin: c.RelayTickMin, TickMax: c.RelayTickMax,
-		BatchSize: c.RelayBatchSize, Parallel: c.RelayParallel, Lookback: c.RelayLookback, FullSweep: c.RelayFullSweep,
-		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, EventQuota: c.EventQuota, CleanupJobs: CleanupJobs(), Log: log,
-	}
-}
-
-// Check reports settings that are invalid, alone or together.
+// Check validates the quota.
 func (c *RelayCmd) Check() error {
-	var errs []error
-	for flag, v := range map[string]int64{ // package outbox treats 0 as its default
-		"--relay-lease-ttl": int64(c.RelayLeaseTTL), "--relay-lease-margin": int64(c.RelayLeaseMargin), "--relay-renew": int64(c.RelayRenew),
-		"--relay-tick-min": int64(c.RelayTickMin), "--relay-tick-max": int64(c.RelayTickMax), "--relay-batch-size": int64(c.RelayBatchSize),
-		"--relay-parallel": int64(c.RelayParallel), "--relay-lookback": int64(c.RelayLookback), "--relay-full-sweep": int64(c.RelayFullSweep),
-		"--relay-publish-timeout": int64(c.RelayPublishTimeout),
-	} {
-		if v <= 0 {
-			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
-		}
+	if c.EventQuota < 0 {
+		return fmt.Errorf("--event-quota %d: must not be below 0; 0 = no quota", c.EventQuota)
 	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
-	}
-	return c.relay(nil).Validate()
+	return nil
 }
 
 // Run publishes until ctx is done, then finishes what is in flight and releases the leases.
 func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched[RelayCmd]) error {
-	cfg := c.relay(log)
-	if err := cfg.Validate(); err != nil {
-		return err
-	}
 	mails, err := c.transport()
 	if err != nil {
 		return err
@@ -72,8 +38,10 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watch
 	return c.serve(ctx, "relay", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
 		live.OnChange(func(next *RelayCmd) { r.tel.SetSample(next.TraceSample) })
 		all := NewDomains(r.db, DomainConfig{Policy: c.Policy, Log: log})
-		cfg.Jobs = []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, c.MailFrom, log).Run}
-		return runRelay(ctx, log, r, cfg)
+		return runRelay(ctx, log, r, outbox.RelayConfig{
+			Settings: c.Settings, Node: NodeName(), EventRetention: c.EventRetention, EventQuota: c.EventQuota, CleanupJobs: CleanupJobs(),
+			Jobs: []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, c.MailFrom, log).Run}, Log: log,
+		})
 	})
 }
 

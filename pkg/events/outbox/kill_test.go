@@ -32,7 +32,7 @@ func TestChildRelay(t *testing.T) { //nolint:paralleltest // the only one in its
 	require.NoError(t, err)
 	client, err := NewClient(kafka.Config{Brokers: strings.Split(os.Getenv(envChildBrokers), ","), ClientID: "child"})
 	require.NoError(t, err)
-	r, err := NewRelay(d, client, RelayConfig{EventRetention: 30 * day, Node: "child", LeaseTTL: time.Second, LeaseMargin: 200 * time.Millisecond, Renew: 100 * time.Millisecond, BatchSize: 10})
+	r, err := NewRelay(d, client, RelayConfig{Settings: Settings{LeaseTTL: time.Second, LeaseMargin: 200 * time.Millisecond, Renew: 100 * time.Millisecond, BatchSize: 10}, EventRetention: 30 * day, Node: "child"})
 	require.NoError(t, err)
 	require.NoError(t, r.Run(t.Context()))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -81,7 +82,7 @@ func TestStoppedRelayLeavesNothingBehind(t *testing.T) {
 
 func TestConfigNamesTheFlags(t *testing.T) {
 	t.Parallel()
-	for flag, cfg := range map[string]RelayConfig{
+	for flag, cfg := range map[string]Settings{
 		"--relay-renew":        {Renew: 4 * time.Second},
 		"--relay-lease-margin": {LeaseMargin: 6 * time.Second},
 		"--relay-tick-min":     {TickMin: time.Second},
@@ -91,9 +92,10 @@ func TestConfigNamesTheFlags(t *testing.T) {
 		"--relay-full-sweep":   {FullSweep: -1},
 		"--event-retention":    {},
 	} {
-		require.ErrorContains(t, cfg.Validate(), flag)
+		_, err := NewRelay(nil, nil, RelayConfig{Settings: cfg})
+		require.ErrorContains(t, err, flag)
 	}
-	require.NoError(t, RelayConfig{EventRetention: 30 * day}.Validate())
+	require.NoError(t, config.Defaults[Settings]().Check())
 }
 
 func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -21,19 +22,45 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
+// Settings are those of a relay. Zero values take the default.
+type Settings struct {
+	LeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a lease on a bucket lasts without renewal; after a crash, others wait this long." default:"5s"`
+	LeaseMargin    time.Duration `name:"relay-lease-margin" help:"How long before its expiry the owner stops using a lease; must exceed the clock skew between database nodes." default:"1s"`
+	Renew          time.Duration `name:"relay-renew" help:"Interval between renewals of leases; free buckets are looked for twice as often." default:"2s"`
+	TickMin        time.Duration `name:"relay-tick-min" help:"Poll interval of the outbox while writers send no nudges, and interval between batches under traffic, up to four times as long while several are in flight." default:"5ms"`
+	TickMax        time.Duration `name:"relay-tick-max" help:"Poll interval of the outbox while nudges tell of its rows, or when idle." default:"500ms"`
+	BatchSize      int           `name:"relay-batch-size" help:"Maximum number of rows of one bucket published together." default:"500"`
+	Parallel       int           `name:"relay-parallel" help:"Maximum number of buckets processed concurrently; each needs a database connection." default:"8"`
+	Lookback       time.Duration `name:"relay-lookback" help:"How far behind the newest position scans start; must exceed the longest transaction." default:"120s"`
+	FullSweep      time.Duration `name:"relay-full-sweep" help:"Interval between scans of whole buckets." default:"30s"`
+	PublishTimeout time.Duration `name:"relay-publish-timeout" help:"How long to wait for Kafka to acknowledge a batch before sending its rows again." default:"10s"`
+}
+
+// Check reports settings that are invalid, alone or together.
+func (s Settings) Check() error {
+	var errs []error
+	check := func(ok bool, msg string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(msg, args...))
+		}
+	}
+	check(s.LeaseTTL > 0 && s.Renew > 0 && s.Renew <= (s.LeaseTTL-s.LeaseMargin)/2,
+		"--relay-renew %s must be above 0 and at most half of --relay-lease-ttl %s without its margin %s, so that one renewal may fail", s.Renew, s.LeaseTTL, s.LeaseMargin)
+	check(s.LeaseMargin > 0 && s.LeaseMargin < s.LeaseTTL, "--relay-lease-margin %s must be above 0 and below --relay-lease-ttl %s", s.LeaseMargin, s.LeaseTTL)
+	check(s.TickMin > 0 && s.TickMin <= s.TickMax, "--relay-tick-min %s must be above 0 and at most --relay-tick-max %s", s.TickMin, s.TickMax)
+	check(s.BatchSize >= 1 && s.BatchSize <= 1000, "--relay-batch-size %d must be 1 to 1000", s.BatchSize)
+	check(s.Parallel >= 1 && s.Parallel <= Buckets, "--relay-parallel %d must be 1 to %d", s.Parallel, Buckets)
+	check(s.Lookback > 0, "--relay-lookback %s must be above 0", s.Lookback)
+	check(s.FullSweep > 0, "--relay-full-sweep %s must be above 0", s.FullSweep)
+	check(s.PublishTimeout > 0, "--relay-publish-timeout %s must be above 0", s.PublishTimeout)
+	return errors.Join(errs...)
+}
+
 // RelayConfig configures a relay. Zero values take the default in brackets.
 type RelayConfig struct {
+	Settings
+
 	Node           string             // name of the process in leases and logs; the relay adds a unique suffix
-	LeaseTTL       time.Duration      // how long a lease lasts without renewal [5s]
-	LeaseMargin    time.Duration      // how long before expiry the owner stops using a lease [TTL/5]
-	Renew          time.Duration      // interval between renewals; free buckets are looked for twice as often [2s]
-	TickMin        time.Duration      // poll interval while rows come without nudges, and the least between batches under traffic [5ms]
-	TickMax        time.Duration      // poll interval otherwise [500ms]
-	BatchSize      int                // maximum number of rows of one bucket published together [500]
-	Parallel       int                // maximum number of batches processed concurrently, each of up to 64 buckets [8]
-	Lookback       time.Duration      // how far behind the newest position scans start; must exceed the longest transaction [120s]
-	FullSweep      time.Duration      // interval between scans of whole buckets [30s]
-	PublishTimeout time.Duration      // how long to wait for Kafka to acknowledge a batch [10s]
 	DrainTimeout   time.Duration      // how long to wait for batches in flight when the relay stops [15s]
 	EventRetention time.Duration      // how long the event log keeps an event; required
 	EventQuota     int64              // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
@@ -55,16 +82,7 @@ type Job func(ctx context.Context, owner func() bool)
 const day = 24 * time.Hour
 
 func (c RelayConfig) withDefaults() RelayConfig {
-	c.LeaseTTL = cmp.Or(c.LeaseTTL, 5*time.Second)
-	c.LeaseMargin = cmp.Or(c.LeaseMargin, c.LeaseTTL/5)
-	c.Renew = cmp.Or(c.Renew, 2*time.Second)
-	c.TickMin = cmp.Or(c.TickMin, 5*time.Millisecond)
-	c.TickMax = cmp.Or(c.TickMax, 500*time.Millisecond)
-	c.BatchSize = cmp.Or(c.BatchSize, 500)
-	c.Parallel = cmp.Or(c.Parallel, 8)
-	c.Lookback = cmp.Or(c.Lookback, 120*time.Second)
-	c.FullSweep = cmp.Or(c.FullSweep, 30*time.Second)
-	c.PublishTimeout = cmp.Or(c.PublishTimeout, 10*time.Second)
+	config.Complete(&c.Settings)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 15*time.Second)
 	c.Cleanup = cmp.Or(c.Cleanup, time.Minute)
 	c.Stats = cmp.Or(c.Stats, 10*time.Second)
@@ -77,26 +95,16 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	return c
 }
 
-// Validate reports all invalid settings.
-func (c RelayConfig) Validate() error {
-	d := c.withDefaults()
-	var errs []error
-	check := func(ok bool, msg string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf(msg, args...))
-		}
+// validate reports all invalid settings.
+func (c RelayConfig) validate() error {
+	err := c.Check()
+	if c.EventQuota < 0 {
+		err = errors.Join(err, fmt.Errorf("--event-quota %d must not be below 0; 0 = no quota", c.EventQuota))
 	}
-	check(d.LeaseTTL > 0 && d.Renew > 0 && d.Renew <= (d.LeaseTTL-d.LeaseMargin)/2,
-		"--relay-renew %s must be at most half of --relay-lease-ttl %s without its margin %s, so that one renewal may fail", d.Renew, d.LeaseTTL, d.LeaseMargin)
-	check(d.LeaseMargin > 0 && d.LeaseMargin < d.LeaseTTL, "--relay-lease-margin %s must be above 0 and below --relay-lease-ttl %s", d.LeaseMargin, d.LeaseTTL)
-	check(d.TickMin > 0 && d.TickMin <= d.TickMax, "--relay-tick-min %s must be above 0 and at most --relay-tick-max %s", d.TickMin, d.TickMax)
-	check(d.BatchSize >= 1 && d.BatchSize <= 1000, "--relay-batch-size %d must be 1 to 1000", d.BatchSize)
-	check(d.Parallel >= 1 && d.Parallel <= Buckets, "--relay-parallel %d must be 1 to %d", d.Parallel, Buckets)
-	check(d.Lookback > 0, "--relay-lookback %s must be above 0", d.Lookback)
-	check(d.FullSweep > 0, "--relay-full-sweep %s must be above 0", d.FullSweep)
-	check(d.EventQuota >= 0, "--event-quota %d must not be below 0; 0 = no quota", d.EventQuota)
-	check(d.EventRetention > 0, "--event-retention %s must be above 0", d.EventRetention)
-	return errors.Join(errs...)
+	if c.EventRetention <= 0 {
+		err = errors.Join(err, fmt.Errorf("--event-retention %s must be above 0", c.EventRetention))
+	}
+	return err
 }
 
 // Relay publishes the rows of the outbox and deletes those that Kafka has acknowledged. Several relays share the
@@ -170,10 +178,10 @@ func NewClient(cfg kafka.Config) (*kgo.Client, error) {
 
 // NewRelay creates a relay that publishes through client; see [NewClient].
 func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
-	if err := cfg.Validate(); err != nil {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
 	r := &Relay{
 		db: d, client: client, admin: kadm.NewClient(client), cfg: cfg,
 		// A restarted process must not consider itself the owner of its predecessor's leases.

@@ -9,7 +9,9 @@
 //	secret:"url"    the password in the URL is never printed
 //	same:"platform" all processes that have the setting must have the same value of it
 //
-// A struct can validate its settings with a method Check() error, which joins errors that each begin with a flag.
+// A struct can validate its settings with a method Check() error, which joins errors that each begin with a flag. The settings of a
+// package are a struct of its own with these tags, embedded in the configuration of the package and in the commands that have them:
+// a default stands in one tag, and nowhere else.
 // The flag config names the file; the flag print-config prints the settings.
 package config
 
@@ -34,6 +36,7 @@ type Options struct {
 	Name        string // of the program; in upper case, the prefix of environment variables
 	Description string
 	Release     string // printed by --version
+	Vars        Vars
 	Stdout      io.Writer
 	Stderr      io.Writer
 }
@@ -107,12 +110,24 @@ func Load(target any, args []string, opts Options) (*Loaded, error) {
 	return &Loaded{}, &Fault{Program: opts.Name, Faults: l.unknown}
 }
 
+// Vars are values that tags name as ${name}.
+type Vars = kong.Vars
+
 // Defaults returns settings that all have their defaults, for a process that takes none from outside.
-func Defaults[T any]() (settings T) {
-	if err := kong.ApplyDefaults(&settings); err != nil {
+func Defaults[T any](vars ...Vars) (settings T) {
+	Complete(&settings, vars...)
+	return settings
+}
+
+// Complete gives settings that are zero their defaults. It is for settings of which none may be zero.
+func Complete[T any](settings *T, vars ...Vars) {
+	opts := make([]kong.Option, len(vars))
+	for i, v := range vars {
+		opts[i] = v
+	}
+	if err := kong.ApplyDefaults(settings, opts...); err != nil {
 		panic(err) // the type is invalid
 	}
-	return settings
 }
 
 // Shared returns the settings that must be the same in all processes that have them, each as name=value.
@@ -155,7 +170,7 @@ func (l *loader) start() {
 
 func (l *loader) pass() (*kong.Context, error) {
 	parser, err := kong.New(l.target,
-		kong.Name(l.opts.Name), kong.Description(l.opts.Description), kong.Vars{"version": l.opts.Release},
+		kong.Name(l.opts.Name), kong.Description(l.opts.Description), kong.Vars{"version": l.opts.Release}, l.opts.Vars,
 		kong.DefaultEnvars(strings.ToUpper(l.opts.Name)), kong.Writers(l.opts.Stdout, l.opts.Stderr),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(int) { l.ended = true }),
 		kong.WithBeforeReset(func() error { l.phase = Environment; return nil }),
