@@ -24,6 +24,9 @@ type Topic struct {
 	Compact    bool
 }
 
+// LinePrefix begins the names of the delay topics, behind which stand their delays.
+const LinePrefix = "webhook.delay."
+
 // Line is one delay tier: records stay in the topic until Delay has passed.
 type Line struct {
 	Topic string
@@ -35,13 +38,13 @@ type Line struct {
 // with others, but the names of the topics stay the same.
 func Lines() []Line {
 	return []Line{
-		{"webhook.delay.5s", 5 * time.Second},
-		{"webhook.delay.20s", 20 * time.Second},
-		{"webhook.delay.80s", 80 * time.Second},
-		{"webhook.delay.320s", 320 * time.Second},
-		{"webhook.delay.1280s", 1280 * time.Second},
-		{"webhook.delay.5120s", 5120 * time.Second},
-		{"webhook.delay.20480s", 20480 * time.Second},
+		{LinePrefix + "5s", 5 * time.Second},
+		{LinePrefix + "20s", 20 * time.Second},
+		{LinePrefix + "80s", 80 * time.Second},
+		{LinePrefix + "320s", 320 * time.Second},
+		{LinePrefix + "1280s", 1280 * time.Second},
+		{LinePrefix + "5120s", 5120 * time.Second},
+		{LinePrefix + "20480s", 20480 * time.Second},
 	}
 }
 

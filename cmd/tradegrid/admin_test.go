@@ -41,7 +41,7 @@ func runAdmin(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var cli CLI
 	var out bytes.Buffer
-	loaded, err := config.Load(&cli, append([]string{"admin", "--database-url", dbtest.URL(t)}, args...), config.Options{Name: "tradegrid"})
+	loaded, err := config.Load(&cli, append([]string{"admin", "--database-url", dbtest.URL(t)}, args...), config.Options{Name: "tradegrid", Vars: roles.Vars()})
 	if err != nil {
 		return "", err
 	}

@@ -82,7 +82,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr io.Writer) int {
 	load := func(to *CLI) (*config.Loaded, error) {
 		return config.Load(to, args, config.Options{
-			Name: "tradegrid", Release: roles.Release, Stdout: stdout, Stderr: stderr,
+			Name: "tradegrid", Release: roles.Release, Vars: roles.Vars(), Stdout: stdout, Stderr: stderr,
 			Description: "A sharded, multi-tenant business-management platform: REST API in, signed webhooks out. Every flag can be set by the environment, as TRADEGRID_ and its name, and in the file of --config.",
 		})
 	}

@@ -281,7 +281,10 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		return relay.Run(ctx)
 	})
 	g.Go(func() error { return all.Company.ConsumeInvalidations(ctx, broker) })
-	parts, err := roles.DispatcherParts(d, broker, all, roles.DispatcherOptions{AllowInsecure: true, PropagateTrace: true, Note: t.Note}, log)
+	flags := config.Defaults[roles.DispatcherFlags](roles.Vars())
+	flags.Egress.AllowInsecure, flags.PropagateTrace, flags.LogSuccess = true, true, 1
+	dispatcher := roles.Dispatcher{DispatcherFlags: flags, Domains: all, Broker: broker, Note: t.Note, Log: log}
+	parts, err := dispatcher.Parts()
 	if err != nil {
 		return err
 	}

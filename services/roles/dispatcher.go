@@ -1,7 +1,6 @@
 package roles
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,7 +18,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
-	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/delivery/delay"
 	"github.com/tradegrid/tradegrid/services/delivery/egress"
 	"github.com/tradegrid/tradegrid/services/delivery/match"
@@ -32,183 +31,158 @@ import (
 
 // DispatcherCmd routes events to subscriptions and delivers webhooks.
 type DispatcherCmd struct {
-	Roles            []string        `help:"Parts of the dispatcher that this process runs: router, sender, delay, sweeper." enum:"router,sender,delay,sweeper" default:"router,sender,delay,sweeper"`
-	StaticMembership bool            `help:"Keep the membership in consumer groups across a restart, under the host name. For StatefulSets."`
-	MemberName       string          `help:"With --static-membership: name of this member, unique among running processes; default: the host name."`
-	RetryDelays      []time.Duration `help:"Delays of the 7 delay topics, ascending. Delay n follows failed attempt n; the last is the longest delay that a Retry-After can ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s" same:"platform"`
-	AttemptTimeout   time.Duration   `help:"Timeout of one request to a receiver, from connecting to the end of the response." default:"10s"`
-	ReceiverInFlight int             `help:"Maximum number of concurrent requests to one receiver." default:"4" reload:"true"`
-	HostInFlight     int             `help:"Maximum number of concurrent requests to one host. One company gets at most three quarters of them, receivers that take longer than 1 s less than half." default:"16" reload:"true"`
-	CompanyInFlight  int             `help:"Maximum number of concurrent requests for one company." default:"64" reload:"true"`
-	InFlight         int             `help:"Maximum number of concurrent requests of this process." default:"4000" reload:"true"`
-	BreakerFailures  int             `help:"Consecutive failed attempts that open the circuit breaker of a receiver." default:"10"`
-	BreakerOpen      time.Duration   `help:"How long the circuit breaker stays open at first; doubles each time it opens again." default:"30s"`
-	BreakerMaxOpen   time.Duration   `help:"Longest time that the circuit breaker stays open." default:"10m"`
-	SweepEvery       time.Duration   `help:"Interval between sweeps for stuck deliveries." default:"5s"`
-	SweepGrace       time.Duration   `help:"Inject a delivery again when its Kafka message is overdue by this much and does not wait unread." default:"10m" same:"platform"`
-	DisableAfter     time.Duration   `help:"Disable a subscription after this time without a success, if --disable-failed is reached too; 0 = never." default:"120h"`
-	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
-	LogSuccess       int             `help:"Log one of this many successful attempts; 1 = all, which is also what log level debug does. Failed attempts are always logged." default:"100"`
-	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only." same:"platform"`
-	EgressProxy      string          `help:"Proxy for all requests to receivers, http://host:port or https://host:port. It is asked (CONNECT) for addresses that were resolved and checked before."`
-	PropagateTrace   bool            `help:"Send traceparent to receivers. Discloses internal ids."`
+	DispatcherFlags
 	webhook.Policy
 	SecretKeysFlags
 	BackendFlags
 }
 
-// DispatcherOptions configure the dispatcher. Zero values take the defaults of the packages below dispatch.
-type DispatcherOptions struct {
-	Roles          []string // all when empty
-	InstanceID     string
-	Lines          []topics.Line
-	Timeout        time.Duration
-	Lanes          sender.LaneConfig
-	Breaker        sender.BreakerConfig
-	SweepEvery     time.Duration
-	SweepGrace     time.Duration
-	DisableAfter   time.Duration // negative = never
-	DisableFailed  int
-	AllowInsecure  bool
-	EgressProxy    *url.URL // nil = none
-	PropagateTrace bool
-	LogSuccess     int
-	live           *config.Watched[DispatcherCmd]           // nil = the limits stay as they are
-	Note           func(name string, notes func() []string) // adds notes to /readyz
+// DispatcherFlags configure the parts of the dispatcher.
+type DispatcherFlags struct {
+	Roles            []string             `help:"Parts of the dispatcher that this process runs: router, sender, delay, sweeper." enum:"router,sender,delay,sweeper" default:"router,sender,delay,sweeper"`
+	StaticMembership bool                 `help:"Keep the membership in consumer groups across a restart, under the host name. For StatefulSets."`
+	MemberName       string               `help:"With --static-membership: name of this member, unique among running processes; default: the host name."`
+	RetryDelays      []time.Duration      `help:"Delays of the 7 delay topics, ascending. Delay n follows failed attempt n; the last is the longest delay that a Retry-After can ask for." default:"${retry_delays}" same:"platform"`
+	Egress           egress.Settings      `embed:""`
+	Lanes            sender.LaneConfig    `embed:""`
+	Breaker          sender.BreakerConfig `embed:""`
+	Sweeper          sweeper.Settings     `embed:""`
+	LogSuccess       int                  `help:"Log one of this many successful attempts; 1 = all, which is also what log level debug does. Failed attempts are always logged." default:"100"`
+	EgressProxy      string               `help:"Proxy for all requests to receivers, http://host:port or https://host:port. It is asked (CONNECT) for addresses that were resolved and checked before."`
+	PropagateTrace   bool                 `help:"Send traceparent to receivers. Discloses internal ids."`
 }
 
-// Check validates the flags.
-func (c *DispatcherCmd) Check() error {
-	var errs []error
+// Vars are what tags of flags name: the delays of the retries are declared with their topics.
+func Vars() config.Vars {
+	lines := topics.Lines()
+	delays := make([]string, len(lines))
+	for i, line := range lines {
+		delays[i] = strings.TrimPrefix(line.Topic, topics.LinePrefix)
+	}
+	return config.Vars{"retry_delays": strings.Join(delays, ",")}
+}
+
+// Check validates the flags besides those of the packages.
+func (f *DispatcherFlags) Check() error {
+	errs := []error{config.Positive(map[string]int64{"--log-success": int64(f.LogSuccess)})}
 	switch n := len(topics.Lines()); {
-	case len(c.RetryDelays) != n:
-		errs = append(errs, fmt.Errorf("--retry-delays: must be %d delays, one for each delay topic, not %d", n, len(c.RetryDelays)))
-	case c.RetryDelays[0] <= 0 || !slices.IsSorted(c.RetryDelays):
+	case len(f.RetryDelays) != n:
+		errs = append(errs, fmt.Errorf("--retry-delays: must be %d delays, one for each delay topic, not %d", n, len(f.RetryDelays)))
+	case f.RetryDelays[0] <= 0 || !slices.IsSorted(f.RetryDelays):
 		errs = append(errs, errors.New("--retry-delays: delays must be above 0 and ascending"))
 	}
-	for flag, v := range map[string]int64{
-		"--attempt-timeout":    int64(c.AttemptTimeout),
-		"--receiver-in-flight": int64(c.ReceiverInFlight), "--host-in-flight": int64(c.HostInFlight), "--company-in-flight": int64(c.CompanyInFlight),
-		"--in-flight": int64(c.InFlight), "--breaker-failures": int64(c.BreakerFailures), "--breaker-open": int64(c.BreakerOpen),
-		"--breaker-max-open": int64(c.BreakerMaxOpen), "--sweep-every": int64(c.SweepEvery), "--sweep-grace": int64(c.SweepGrace),
-		"--disable-failed": int64(c.DisableFailed), "--log-success": int64(c.LogSuccess),
-	} {
-		if v <= 0 {
-			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
-		}
-	}
-	if _, err := c.egressProxy(); err != nil {
-		errs = append(errs, fmt.Errorf("--egress-proxy: %w", err))
-	}
-	if c.sends() {
-		errs = append(errs, c.CheckKeys())
+	if _, err := f.egressProxy(); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
+// Check reads the keys of a process that signs requests.
+func (c *DispatcherCmd) Check() error {
+	if !c.runs("sender") {
+		return nil
+	}
+	return c.CheckKeys()
+}
+
 // egressProxy is the proxy; nil without one.
-func (c *DispatcherCmd) egressProxy() (*url.URL, error) {
-	if c.EgressProxy == "" {
+func (f *DispatcherFlags) egressProxy() (*url.URL, error) {
+	if f.EgressProxy == "" {
 		return nil, nil //nolint:nilnil // requests go straight to receivers
 	}
-	return egress.ParseProxy(c.EgressProxy)
+	proxy, err := egress.ParseProxy(f.EgressProxy)
+	if err != nil {
+		return nil, fmt.Errorf("--egress-proxy: %w", err)
+	}
+	return proxy, nil
 }
 
-// sends reports whether the process signs requests.
-func (c *DispatcherCmd) sends() bool { return len(c.Roles) == 0 || slices.Contains(c.Roles, "sender") }
-
-// lanes are the limits that can change while the process runs.
-func (c *DispatcherCmd) lanes() sender.LaneConfig {
-	return sender.LaneConfig{PerReceiver: c.ReceiverInFlight, PerHost: c.HostInFlight, PerCompany: c.CompanyInFlight, Total: c.InFlight}
+// runs reports whether the process runs a part.
+func (f *DispatcherFlags) runs(part string) bool {
+	return len(f.Roles) == 0 || slices.Contains(f.Roles, part)
 }
 
-func (c *DispatcherCmd) options() (DispatcherOptions, error) {
-	o := DispatcherOptions{
-		Roles: c.Roles, Lines: topics.Lines(), Timeout: c.AttemptTimeout,
-		Lanes:      c.lanes(),
-		Breaker:    sender.BreakerConfig{Failures: c.BreakerFailures, Open: c.BreakerOpen, MaxOpen: c.BreakerMaxOpen},
-		SweepEvery: c.SweepEvery, SweepGrace: c.SweepGrace, DisableAfter: c.DisableAfter, DisableFailed: c.DisableFailed,
-		AllowInsecure: c.AllowInsecure, PropagateTrace: c.PropagateTrace, LogSuccess: c.LogSuccess,
+// lines are the delay topics with the delays of the flags.
+func (f *DispatcherFlags) lines() []topics.Line {
+	lines := topics.Lines()
+	for i := range lines {
+		lines[i].Delay = f.RetryDelays[i]
 	}
-	var err error
-	if o.EgressProxy, err = c.egressProxy(); err != nil {
-		return o, fmt.Errorf("--egress-proxy: %w", err)
+	return lines
+}
+
+// member is the name of the process in consumer groups; empty without static membership.
+func (f *DispatcherFlags) member() (string, error) {
+	if !f.StaticMembership || f.MemberName != "" {
+		return f.MemberName, nil
 	}
-	if o.DisableAfter == 0 {
-		o.DisableAfter = -1
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("--static-membership: cannot get the host name, set --member-name: %w", err)
 	}
-	for i := range o.Lines {
-		o.Lines[i].Delay = c.RetryDelays[i]
-	}
-	if !c.StaticMembership {
-		return o, nil
-	}
-	o.InstanceID = c.MemberName
-	if o.InstanceID == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			return o, fmt.Errorf("--static-membership: cannot get the host name, set --member-name: %w", err)
-		}
-		o.InstanceID = host
-	}
-	return o, nil
+	return host, nil
 }
 
 // Run dispatches until ctx is done, then finishes the deliveries in flight.
-func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched[DispatcherCmd]) error {
-	opts, err := c.options()
-	if err != nil {
-		return err
-	}
-	opts.live = live
+func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched[DispatcherCmd]) (err error) {
 	var keys *secret.Keys
-	if c.sends() {
+	if c.runs("sender") {
 		if keys, err = c.ReadKeys(log); err != nil {
 			return err
 		}
 	}
 	return c.serve(ctx, "dispatcher", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
 		live.OnChange(func(next *DispatcherCmd) { r.tel.SetSample(next.TraceSample) })
-		return c.run(ctx, log, r, opts, keys)
+		return c.run(ctx, log, r, live, keys)
 	})
 }
 
-func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts DispatcherOptions, keys *secret.Keys) error {
+func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, live *config.Watched[DispatcherCmd], keys *secret.Keys) error {
 	probe, err := kafka.NewClient(r.broker)
 	if err != nil {
 		return err
 	}
 	defer probe.Close()
 	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
-	all := NewDomains(r.db, DomainConfig{Policy: c.Policy, AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
-	opts.Note = r.tel.Note
-	parts, err := DispatcherParts(r.db, r.broker, all, opts, log)
+	all := NewDomains(r.db, DomainConfig{Policy: c.Policy, AllowInsecure: c.Egress.AllowInsecure, Keys: keys, Log: log})
+	d := Dispatcher{DispatcherFlags: c.DispatcherFlags, Domains: all, Broker: r.broker, Note: r.tel.Note, Log: log, live: live}
+	parts, err := d.Parts()
 	if err != nil {
 		return err
 	}
 	parts = append(parts, r.watchTopics(topics.RoleDispatcher, probe, log))
-	started := func(ops string) { log.InfoContext(ctx, "dispatcher running", "roles", opts.Roles, "ops", ops) }
+	started := func(ops string) { log.InfoContext(ctx, "dispatcher running", "roles", c.Roles, "ops", ops) }
 	return r.run(ctx, log, started, parts...)
 }
 
-// DispatcherParts creates the parts of the dispatcher named in the options.
-func DispatcherParts(d *db.DB, broker kafka.Config, all *Domains, o DispatcherOptions, log *slog.Logger) ([]func(context.Context) error, error) {
-	var runs []func(context.Context) error
-	for _, role := range []struct {
+// Dispatcher makes the parts of a dispatcher.
+type Dispatcher struct {
+	DispatcherFlags
+	*Domains
+
+	Broker kafka.Config
+	Note   func(name string, notes func() []string) // adds notes to /readyz
+	Log    *slog.Logger
+
+	live   *config.Watched[DispatcherCmd] // nil = the limits stay as they are
+	member string                         // in consumer groups
+}
+
+// Parts are the parts that the flags name.
+func (d *Dispatcher) Parts() (runs []func(context.Context) error, err error) {
+	if d.member, err = d.DispatcherFlags.member(); err != nil {
+		return nil, err
+	}
+	for _, part := range []struct {
 		name string
 		make func() (func(context.Context) error, error)
-	}{
-		{"router", func() (func(context.Context) error, error) { return o.router(d, broker, all, log) }},
-		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, all, log) }},
-		{"delay", func() (func(context.Context) error, error) { return o.delay(broker, log) }},
-		{"sweeper", func() (func(context.Context) error, error) { return o.sweeper(d, broker, all, log) }},
-	} {
-		if len(o.Roles) > 0 && !slices.Contains(o.Roles, role.name) {
+	}{{"router", d.router}, {"sender", d.sender}, {"delay", d.delay}, {"sweeper", d.sweeper}} {
+		if !d.runs(part.name) {
 			continue
 		}
-		run, err := role.make()
+		run, err := part.make()
 		if err != nil {
-			return nil, fmt.Errorf("start %s: %w", role.name, err)
+			return nil, fmt.Errorf("start %s: %w", part.name, err)
 		}
 		runs = append(runs, run)
 	}
@@ -218,8 +192,8 @@ func DispatcherParts(d *db.DB, broker kafka.Config, all *Domains, o DispatcherOp
 // componentAge is how long a company's components are cached without an invalidation.
 const componentAge = 5 * time.Second
 
-func (o DispatcherOptions) router(d *db.DB, broker kafka.Config, all *Domains, log *slog.Logger) (func(context.Context) error, error) {
-	r, err := router.New(d, all.Events, newComponents(all), router.Config{Kafka: broker, InstanceID: o.InstanceID, TTL: all.Policy.DeliveryTTL, Log: log})
+func (d *Dispatcher) router() (func(context.Context) error, error) {
+	r, err := router.New(d.DB, d.Events, newComponents(d.Domains), router.Config{Kafka: d.Broker, InstanceID: d.member, TTL: d.Policy.DeliveryTTL, Log: d.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -245,48 +219,51 @@ func (all *Domains) ComponentsOf(ctx context.Context, ids []tenant.ID) (map[tena
 	return found, nil
 }
 
-func (o DispatcherOptions) sender(d *db.DB, broker kafka.Config, all *Domains, log *slog.Logger) (func(context.Context) error, error) {
-	client, err := kafka.NewClient(broker)
+func (d *Dispatcher) sender() (func(context.Context) error, error) {
+	client, err := kafka.NewClient(d.Broker)
 	if err != nil {
 		return nil, err
 	}
-	receivers := sender.NewReceiverCache(d, 0)
-	receivers.UseKeys(all.Keys, log)
+	proxy, err := d.egressProxy()
+	if err != nil {
+		return nil, err
+	}
+	receivers := sender.NewReceiverCache(d.DB, 0)
+	receivers.UseKeys(d.Keys, d.Log)
 	s := sender.New(sender.Config{
-		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
+		Client: d.Broker, InstanceID: d.member, Lanes: d.Lanes, Breaker: d.Breaker,
 		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
-		Retry:          sender.RetryConfig{MaxAttempts: all.Policy.MaxAttempts, Lines: o.Lines, LastChance: cmp.Or(o.SweepGrace, 10*time.Minute) + 20*time.Minute},
-		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout, Proxy: o.EgressProxy},
-		PropagateTrace: o.PropagateTrace, LogSuccess: o.LogSuccess, Log: log,
-	}, d, client, receivers)
-	o.live.OnChange(func(next *DispatcherCmd) { s.SetLimits(next.lanes()) })
+		Retry:          sender.RetryConfig{MaxAttempts: d.Policy.MaxAttempts, Lines: d.lines(), LastChance: d.Sweeper.Grace + 20*time.Minute},
+		Egress:         egress.Config{Settings: d.Egress, AllowPrivate: d.Egress.AllowInsecure, Proxy: proxy},
+		PropagateTrace: d.PropagateTrace, LogSuccess: d.LogSuccess, Log: d.Log,
+	}, d.DB, client, receivers)
+	d.live.OnChange(func(next *DispatcherCmd) { s.SetLimits(next.Lanes) })
 	return func(ctx context.Context) error {
 		defer client.Close()
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return s.Run(ctx) })
-		g.Go(func() error { return receivers.Watch(ctx, broker) })
+		g.Go(func() error { return receivers.Watch(ctx, d.Broker) })
 		return g.Wait()
 	}, nil
 }
 
-func (o DispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
-	l, err := delay.New(delay.Config{Kafka: broker, InstanceID: o.InstanceID, Lines: o.Lines, Log: log})
+func (d *Dispatcher) delay() (func(context.Context) error, error) {
+	l, err := delay.New(delay.Config{Kafka: d.Broker, InstanceID: d.member, Lines: d.lines(), Log: d.Log})
 	if err != nil {
 		return nil, err
 	}
 	return l.Run, nil
 }
 
-func (o DispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *Domains, log *slog.Logger) (func(context.Context) error, error) {
-	s, err := sweeper.New(d, sweeper.Config{
-		Kafka: broker, Owner: NodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, Policy: all.Policy, Lines: o.Lines,
-		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.Webhooks,
-		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.Events, Components: newComponents(all), Log: log}, Log: log,
+func (d *Dispatcher) sweeper() (func(context.Context) error, error) {
+	s, err := sweeper.New(d.DB, sweeper.Config{
+		Settings: d.Sweeper, Kafka: d.Broker, Owner: NodeName(), Policy: d.Policy, Lines: d.lines(), Subscriptions: d.Webhooks,
+		Reconcile: &reconcile.Config{Group: topics.Routers, Events: d.Events, Components: newComponents(d.Domains), Log: d.Log}, Log: d.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.Note("partitions", s.PartitionNotes)
-	o.Note("deliveries_stuck", s.StuckNotes)
+	d.Note("partitions", s.PartitionNotes)
+	d.Note("deliveries_stuck", s.StuckNotes)
 	return s.Run, nil
 }

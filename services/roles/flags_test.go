@@ -4,11 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/tradegrid/tradegrid/topics"
 )
 
 // The URL of the mail server holds a password, so it may stand in a file.
@@ -32,12 +29,12 @@ func TestMailServerFromAFile(t *testing.T) {
 
 func TestEgressProxyIsAnOption(t *testing.T) {
 	t.Parallel()
-	c := DispatcherCmd{EgressProxy: "http://proxy.example:3128", RetryDelays: make([]time.Duration, len(topics.Lines()))}
-	o, err := c.options()
+	f := DispatcherFlags{EgressProxy: "http://proxy.example:3128"}
+	proxy, err := f.egressProxy()
 	require.NoError(t, err)
-	require.Equal(t, c.EgressProxy, o.EgressProxy.String())
-	c.EgressProxy = ""
-	o, err = c.options()
+	require.Equal(t, f.EgressProxy, proxy.String())
+	f.EgressProxy = ""
+	proxy, err = f.egressProxy()
 	require.NoError(t, err)
-	require.Nil(t, o.EgressProxy)
+	require.Nil(t, proxy)
 }

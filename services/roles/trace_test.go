@@ -27,6 +27,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
@@ -109,13 +110,17 @@ func (f *flow) await(t *testing.T, arrived <-chan arrivedHook, order string) {
 // startDispatcher runs all roles of the dispatcher with short delays.
 func startDispatcher(t *testing.T, n *rolestest.Node, brokers []string, propagate bool) {
 	t.Helper()
-	o := roles.DispatcherOptions{AllowInsecure: true, PropagateTrace: propagate, Lines: topics.Lines(), SweepEvery: time.Hour}
-	for i := range o.Lines {
-		o.Lines[i].Delay = time.Duration(i+1) * 50 * time.Millisecond
+	flags := config.Defaults[roles.DispatcherFlags](roles.Vars())
+	flags.Egress.AllowInsecure, flags.PropagateTrace, flags.Sweeper.Every = true, propagate, time.Hour
+	for i := range flags.RetryDelays {
+		flags.RetryDelays[i] = time.Duration(i+1) * 50 * time.Millisecond
 	}
 	notes := map[string]func() []string{}
-	o.Note = func(name string, current func() []string) { notes[name] = current }
-	parts, err := roles.DispatcherParts(n.DB, kafka.Config{Brokers: brokers, ClientID: "dispatcher"}, n.Domains, o, slog.New(slog.DiscardHandler))
+	d := roles.Dispatcher{
+		DispatcherFlags: flags, Domains: n.Domains, Broker: kafka.Config{Brokers: brokers, ClientID: "dispatcher"}, Log: slog.New(slog.DiscardHandler),
+		Note: func(name string, current func() []string) { notes[name] = current },
+	}
+	parts, err := d.Parts()
 	require.NoError(t, err)
 	require.Empty(t, notes["partitions"](), "/readyz tells which partitions nobody reads")
 	for _, part := range parts {

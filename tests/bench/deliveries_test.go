@@ -242,7 +242,7 @@ const inFlight = 16
 
 // direct sends events as the sender does, and does nothing else.
 func (p *platform) direct(n int) {
-	client := egress.New(egress.Config{AllowInsecure: true, AllowPrivate: true})
+	client := egress.New(egress.Config{Settings: egress.Settings{AllowInsecure: true}, AllowPrivate: true})
 	defer client.Close()
 	now := time.Now().UTC()
 	var next atomic.Int64

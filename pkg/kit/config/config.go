@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -128,6 +129,17 @@ func Complete[T any](settings *T, vars ...Vars) {
 	if err := kong.ApplyDefaults(settings, opts...); err != nil {
 		panic(err) // the type is invalid
 	}
+}
+
+// Positive returns an error for each flag whose value is not above 0.
+func Positive(values map[string]int64) error {
+	var errs []error
+	for _, flag := range slices.Sorted(maps.Keys(values)) {
+		if values[flag] <= 0 {
+			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Shared returns the settings that must be the same in all processes that have them, each as name=value.
@@ -353,7 +365,7 @@ func (l *loader) finish(ctx *kong.Context, err error) (*Loaded, error) {
 	return out, fault
 }
 
-// check calls Check of a struct and of the structs embedded in it.
+// check calls Check of a struct and of the structs embedded in it, by Go or by kong.
 func check(v reflect.Value) error {
 	var errs []error
 	if v.Kind() != reflect.Struct {
@@ -365,7 +377,8 @@ func check(v reflect.Value) error {
 		}
 	}
 	for i := range v.NumField() {
-		if f := v.Type().Field(i); f.Anonymous && f.IsExported() {
+		f := v.Type().Field(i)
+		if _, embedded := f.Tag.Lookup("embed"); f.IsExported() && (f.Anonymous || embedded) {
 			errs = append(errs, check(v.Field(i)))
 		}
 	}

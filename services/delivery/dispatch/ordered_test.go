@@ -42,13 +42,14 @@ func roles(t *testing.T, k *dispatchtest.Kit) (stop func()) {
 		Client:  k.Kafka,
 		Retry:   sender.RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Lines: lines, Jitter: -1, MaxWait: time.Hour},
 		Results: sender.ResultsConfig{Linger: 5 * time.Millisecond},
-		Egress:  egress.Config{AllowInsecure: true, AllowPrivate: true, Timeout: 2 * time.Second},
+		Egress:  egress.Config{Settings: egress.Settings{AllowInsecure: true, Timeout: 2 * time.Second}, AllowPrivate: true},
 		Breaker: sender.BreakerConfig{Failures: 1000},
 	}, k.DB, k.Client, sender.NewReceiverCache(k.DB, time.Second))
 	delayed, err := delay.New(delay.Config{Kafka: k.Kafka, Lines: lines})
 	require.NoError(t, err)
 	open, err := sweeper.New(k.DB, sweeper.Config{
-		Policy: dispatchtest.Policy(), Kafka: k.Kafka, Owner: uuid.NewString(), Every: 100 * time.Millisecond, ParkGrace: 50 * time.Millisecond, Grace: 3 * time.Second, Lease: time.Second, Lines: lines, DisableNever: true,
+		Policy: dispatchtest.Policy(), Kafka: k.Kafka, Owner: uuid.NewString(), ParkGrace: 50 * time.Millisecond, Lease: time.Second, Lines: lines,
+		Settings: sweeper.Settings{Every: 100 * time.Millisecond, Grace: 3 * time.Second, DisableFailed: 1},
 	})
 	require.NoError(t, err)
 	stops := []func(){k.Run(events.Run), k.Run(attempts.Run), k.Run(delayed.Run), k.Run(open.Run)}

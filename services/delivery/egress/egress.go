@@ -18,17 +18,30 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 )
 
 // MaxBody is the maximum number of bytes read of a response body.
 const MaxBody = 2048
 
+// Settings are those of a client. A timeout of zero is the default.
+type Settings struct {
+	AllowInsecure bool          `help:"Allow http:// and private addresses. For development only." same:"platform"`
+	Timeout       time.Duration `name:"attempt-timeout" help:"Timeout of one request to a receiver, from connecting to the end of the response." default:"10s"`
+}
+
+// Check validates the settings.
+func (s Settings) Check() error {
+	return config.Positive(map[string]int64{"--attempt-timeout": int64(s.Timeout)})
+}
+
 // Config configures a client. Zero values take the defaults given beside the fields.
 type Config struct {
-	AllowInsecure   bool          // allow http:// URLs; for development only
+	Settings
+
 	AllowPrivate    bool          // allow non-public addresses; for development only
 	ConnectTimeout  time.Duration // timeout of the TCP connection; 3 s
-	Timeout         time.Duration // timeout of a request, including the response body; 10 s
 	MaxConnsPerHost int           // 64; must exceed the number of concurrent requests to one host
 	Proxy           *url.URL      // for all requests; nil = direct
 	RootCAs         *x509.CertPool
@@ -51,7 +64,7 @@ type Answer struct {
 // New creates a client.
 func New(cfg Config) *Client {
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, 3*time.Second)
-	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
+	config.Complete(&cfg.Settings)
 	cfg.MaxConnsPerHost = cmp.Or(cfg.MaxConnsPerHost, 64)
 	return &Client{cfg: cfg, transport: newTransport(cfg)}
 }

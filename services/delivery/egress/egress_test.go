@@ -18,7 +18,7 @@ import (
 )
 
 func open() Config {
-	return Config{AllowInsecure: true, AllowPrivate: true, Timeout: 500 * time.Millisecond}
+	return Config{Settings: Settings{AllowInsecure: true, Timeout: 500 * time.Millisecond}, AllowPrivate: true}
 }
 
 func serve(t *testing.T, h http.HandlerFunc) *url.URL {
@@ -180,13 +180,13 @@ func TestPostBrokenAnswers(t *testing.T) {
 func TestPostRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	u := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the request must not arrive") })
-	_, err := post(t, Config{AllowInsecure: true}, u)
+	_, err := post(t, Config{Settings: Settings{AllowInsecure: true}}, u)
 	requireKind(t, err, Refused, "not public")
-	_, err = post(t, Config{AllowInsecure: true}, mustParse(t, "http://localhost:"+u.Port()+"/"))
+	_, err = post(t, Config{Settings: Settings{AllowInsecure: true}}, mustParse(t, "http://localhost:"+u.Port()+"/"))
 	requireKind(t, err, Refused, "not public")
 	_, err = post(t, Config{}, u)
 	requireKind(t, err, Refused, "https://")
-	_, err = post(t, Config{AllowInsecure: true, Resolver: resolverTo(t, [4]byte{127, 0, 0, 1})},
+	_, err = post(t, Config{Settings: Settings{AllowInsecure: true}, Resolver: resolverTo(t, [4]byte{127, 0, 0, 1})},
 		mustParse(t, "http://innocent.example:"+u.Port()+"/"))
 	requireKind(t, err, Refused, "not public")
 }

@@ -72,7 +72,7 @@ func TestProxy(t *testing.T) {
 			}))
 			t.Cleanup(receiver.Close)
 			p := newConnector(t, receiver.Listener.Addr().String(), secure)
-			cfg := Config{Timeout: 5 * time.Second, RootCAs: x509.NewCertPool(), Resolver: resolverTo(t, [4]byte{8, 8, 8, 8}), Proxy: mustParse(t, p.URL)}
+			cfg := Config{Settings: Settings{Timeout: 5 * time.Second}, RootCAs: x509.NewCertPool(), Resolver: resolverTo(t, [4]byte{8, 8, 8, 8}), Proxy: mustParse(t, p.URL)}
 			cfg.RootCAs.AddCert(receiver.Certificate())
 			if secure {
 				cfg.RootCAs.AddCert(p.Certificate())
@@ -103,7 +103,7 @@ func TestProxyFaults(t *testing.T) {
 	gone := newConnector(t, "", false)
 	gone.Close()
 	for _, p := range []*connector{refusing, gone} {
-		_, err := post(t, Config{AllowInsecure: true, Resolver: resolverTo(t, [4]byte{8, 8, 8, 8}), Proxy: mustParse(t, p.URL)}, mustParse(t, "http://example.com/"))
+		_, err := post(t, Config{Settings: Settings{AllowInsecure: true}, Resolver: resolverTo(t, [4]byte{8, 8, 8, 8}), Proxy: mustParse(t, p.URL)}, mustParse(t, "http://example.com/"))
 		requireKind(t, err, Connect, "through the platform's proxy")
 	}
 	for raw, ok := range map[string]bool{

@@ -64,7 +64,7 @@ func (s *counting) post(t *testing.T, c *Client, goroutines, each int) {
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	s := newCounting(t, (*httptest.Server).Start)
-	c := New(Config{AllowInsecure: true, AllowPrivate: true})
+	c := New(Config{Settings: Settings{AllowInsecure: true}, AllowPrivate: true})
 	t.Cleanup(c.Close)
 	s.post(t, c, 4, 50)
 	require.Less(t, s.conns.Load(), int64(20), "of 200 requests: one for each under way, and few more, as the transport has one back a moment after its response")

@@ -8,24 +8,29 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 )
 
-// BreakerConfig configures the circuit breakers of receivers. Zero values take the defaults named beside the fields.
+// BreakerConfig configures the circuit breakers of receivers. Zero values take the default. It takes more failures to open one than a
+// delivery has attempts.
 type BreakerConfig struct {
-	Failures int           // consecutive failed attempts that open it; 10, above the attempts of one delivery
-	Open     time.Duration // first cooldown; 30 s
-	MaxOpen  time.Duration // cooldowns double up to this; 10 min
+	Failures int           `name:"breaker-failures" help:"Consecutive failed attempts that open the circuit breaker of a receiver." default:"10"`
+	Open     time.Duration `name:"breaker-open" help:"How long the circuit breaker stays open at first; doubles each time it opens again." default:"30s"`
+	MaxOpen  time.Duration `name:"breaker-max-open" help:"Longest time that the circuit breaker stays open." default:"10m"`
 
 	// DownAfter is how long all attempts must fail, from the first to the last of them, before the receiver counts as down;
 	// 5 min. Deliveries keep their last attempt for the return of a receiver that is down.
-	DownAfter time.Duration
+	DownAfter time.Duration `kong:"-"`
+}
+
+// Check validates the settings.
+func (c BreakerConfig) Check() error {
+	return config.Positive(map[string]int64{"--breaker-failures": int64(c.Failures), "--breaker-open": int64(c.Open), "--breaker-max-open": int64(c.MaxOpen)})
 }
 
 func (c *BreakerConfig) setDefaults() {
-	c.Failures = cmp.Or(c.Failures, 10)
-	c.Open = cmp.Or(c.Open, 30*time.Second)
-	c.MaxOpen = cmp.Or(c.MaxOpen, 10*time.Minute)
+	config.Complete(c)
 	c.DownAfter = cmp.Or(c.DownAfter, 5*time.Minute)
 }
 

@@ -31,7 +31,7 @@ func quickConfig(client kafka.Config) Config {
 		Client:  client,
 		Retry:   RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Lines: lines, Delays: delays[:6], Jitter: -1, MaxWait: time.Hour},
 		Results: ResultsConfig{Linger: 5 * time.Millisecond},
-		Egress:  egress.Config{AllowInsecure: true, AllowPrivate: true, Timeout: 2 * time.Second},
+		Egress:  egress.Config{Settings: egress.Settings{AllowInsecure: true, Timeout: 2 * time.Second}, AllowPrivate: true},
 		Breaker: BreakerConfig{Failures: 1000},
 		Log:     slog.New(slog.DiscardHandler),
 	}

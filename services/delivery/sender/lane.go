@@ -6,18 +6,27 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
-// LaneConfig limits queues and concurrent requests. Zero values take the defaults named beside the fields.
+// LaneConfig limits queues and concurrent requests. Zero values take the default.
 type LaneConfig struct {
-	QueueBytes  int64 // bytes of queued deliveries of a slow or failing receiver; 1 MiB
-	Burst       int   // queued deliveries of a receiver that can take them within maxQueued; 2 048
-	BurstBytes  int64 // the same in bytes; 16 MiB
-	PerReceiver int   // concurrent requests; 4
-	PerHost     int   // 16
-	PerCompany  int   // 64
-	Total       int   // 4 000
+	PerReceiver int `name:"receiver-in-flight" help:"Maximum number of concurrent requests to one receiver." default:"4" reload:"true"`
+	PerHost     int `name:"host-in-flight" help:"Maximum number of concurrent requests to one host. One company gets at most three quarters of them, receivers that take longer than 1 s less than half." default:"16" reload:"true"`
+	PerCompany  int `name:"company-in-flight" help:"Maximum number of concurrent requests for one company." default:"64" reload:"true"`
+	Total       int `name:"in-flight" help:"Maximum number of concurrent requests of this process." default:"4000" reload:"true"`
+
+	QueueBytes int64 `kong:"-"` // bytes of queued deliveries of a slow or failing receiver; 1 MiB
+	Burst      int   `kong:"-"` // queued deliveries of a receiver that can take them within maxQueued; 2 048
+	BurstBytes int64 `kong:"-"` // the same in bytes; 16 MiB
+}
+
+// Check validates the settings.
+func (c LaneConfig) Check() error {
+	return config.Positive(map[string]int64{
+		"--receiver-in-flight": int64(c.PerReceiver), "--host-in-flight": int64(c.PerHost), "--company-in-flight": int64(c.PerCompany), "--in-flight": int64(c.Total),
+	})
 }
 
 const (
@@ -30,10 +39,7 @@ func (c *LaneConfig) setDefaults() {
 	c.QueueBytes = cmp.Or(c.QueueBytes, 1<<20)
 	c.Burst = cmp.Or(c.Burst, 2048)
 	c.BurstBytes = cmp.Or(c.BurstBytes, 16<<20)
-	c.PerReceiver = cmp.Or(c.PerReceiver, 4)
-	c.PerHost = cmp.Or(c.PerHost, 16)
-	c.PerCompany = cmp.Or(c.PerCompany, 64)
-	c.Total = cmp.Or(c.Total, 4000)
+	config.Complete(c)
 }
 
 // job is a consumed record with its delivery.

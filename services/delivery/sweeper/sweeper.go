@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/lease"
 	"github.com/tradegrid/tradegrid/services/delivery/deadletter"
@@ -24,13 +25,30 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
+// Settings are those of a sweeper.
+type Settings struct {
+	Every         time.Duration `name:"sweep-every" help:"Interval between sweeps for stuck deliveries." default:"5s"`
+	Grace         time.Duration `name:"sweep-grace" help:"Inject a delivery again when its Kafka message is overdue by this much and does not wait unread." default:"10m" same:"platform"`
+	DisableAfter  time.Duration `help:"Disable a subscription after this time without a success, if --disable-failed is reached too; 0 = never." default:"120h"`
+	DisableFailed int           `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
+}
+
+// Check validates the settings.
+func (s Settings) Check() error {
+	err := config.Positive(map[string]int64{"--sweep-every": int64(s.Every), "--sweep-grace": int64(s.Grace), "--disable-failed": int64(s.DisableFailed)})
+	if s.DisableAfter < 0 {
+		err = errors.Join(err, fmt.Errorf("--disable-after %s: must not be below 0; 0 = never", s.DisableAfter))
+	}
+	return err
+}
+
 // Config configures a [Sweeper]. Zero values take the defaults named beside the fields.
 type Config struct {
+	Settings // required
+
 	Kafka       kafka.Config
 	Owner       string         // name of this process; required
 	Lease       time.Duration  // after a crash another process takes over this much later; 15 s
-	Every       time.Duration  // pause between two passes; 5 s
-	Grace       time.Duration  // inject a delivery when its record is overdue by this; 10 min
 	ParkGrace   time.Duration  // inject a parked delivery after this; 2 s
 	Abandoned   time.Duration  // release an attempt without a result after this; 60 s
 	ExpireGrace time.Duration  // fail an expired delivery that the sender has not failed after this; 1 min
@@ -40,10 +58,7 @@ type Config struct {
 	Policy      webhook.Policy // that of all processes; required
 	Lines       []topics.Line  // topics.Lines()
 
-	DisableAfter  time.Duration // disable after this time without a success; 5 days
-	DisableFailed int           // minimum number of failed deliveries in that time; 20
-	DisableNever  bool
-	Subscriptions Subscriptions // required unless DisableNever; without it nothing is redelivered automatically
+	Subscriptions Subscriptions // required unless DisableAfter is 0; without it nothing is redelivered automatically
 
 	Reconcile *reconcile.Config // nil = no reconciliation
 
@@ -55,8 +70,6 @@ func (c *Config) setDefaults() {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Lease = cmp.Or(c.Lease, 15*time.Second)
-	c.Every = cmp.Or(c.Every, 5*time.Second)
-	c.Grace = cmp.Or(c.Grace, 10*time.Minute)
 	c.ParkGrace = cmp.Or(c.ParkGrace, 2*time.Second)
 	c.Abandoned = cmp.Or(c.Abandoned, time.Minute)
 	c.ExpireGrace = cmp.Or(c.ExpireGrace, time.Minute)
@@ -66,8 +79,6 @@ func (c *Config) setDefaults() {
 	if len(c.Lines) == 0 {
 		c.Lines = topics.Lines()
 	}
-	c.DisableAfter = cmp.Or(c.DisableAfter, 5*24*time.Hour)
-	c.DisableFailed = cmp.Or(c.DisableFailed, 20)
 }
 
 // producer produces records and waits for the acknowledgements.
@@ -105,11 +116,11 @@ func New(d *db.DB, cfg Config) (*Sweeper, error) {
 	if cfg.Owner == "" {
 		return nil, errors.New("start sweeper: Owner is required, the name of this process")
 	}
-	if err := cfg.Policy.Check(); err != nil {
-		return nil, fmt.Errorf("start sweeper: Policy is required: %w", err)
+	if err := errors.Join(cfg.Settings.Check(), cfg.Policy.Check()); err != nil {
+		return nil, fmt.Errorf("start sweeper: Settings and Policy are required: %w", err)
 	}
-	if cfg.Subscriptions == nil && !cfg.DisableNever {
-		return nil, errors.New("start sweeper: Subscriptions is required unless DisableNever is set")
+	if cfg.Subscriptions == nil && cfg.DisableAfter > 0 {
+		return nil, errors.New("start sweeper: Subscriptions is required unless DisableAfter is 0")
 	}
 	client, err := kafka.NewClient(cfg.Kafka)
 	if err != nil {
@@ -174,7 +185,7 @@ func (s *Sweeper) loop(ctx context.Context) {
 			more := false
 			err = s.ifHeld(ctx, func() (err error) {
 				more, err = s.pass(ctx)
-				if err == nil && !s.cfg.DisableNever && began.Sub(disabledAt) >= disableEvery {
+				if err == nil && s.cfg.DisableAfter > 0 && began.Sub(disabledAt) >= disableEvery {
 					disabledAt = began
 					err = s.disableFailing(ctx)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/lease"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
@@ -69,7 +70,8 @@ VALUES ($1, $2, $3, $4, 'order.created', $5, $6, $7, $8, false, $9, $10, $11)`,
 
 func newSweeper(k *dispatchtest.Kit, owner string, change func(*Config)) *Sweeper {
 	k.T.Helper()
-	cfg := Config{Kafka: k.Kafka, Owner: owner, Policy: dispatchtest.Policy(), DisableNever: true}
+	cfg := Config{Settings: config.Defaults[Settings](), Kafka: k.Kafka, Owner: owner, Policy: dispatchtest.Policy()}
+	cfg.DisableAfter = 0
 	if change != nil {
 		change(&cfg)
 	}
