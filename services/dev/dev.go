@@ -69,7 +69,11 @@ func (c *Cmd) Check() error {
 }
 
 // devLimits have no disk limit, because the disk of a developer's machine is often nearly full.
-var devLimits = loadshed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000, ResponseBytes: 64 << 20, RequestBytes: 128 << 20} //nolint:gochecknoglobals // a constant
+func devLimits() loadshed.Limits {
+	limits := config.Defaults[loadshed.Limits]()
+	limits.OutboxRows, limits.Disk = 1_000_000, 0
+	return limits
+}
 
 // Info is the content of <state>/dev.json, which scripts use to connect to a running `tradegrid dev`.
 type Info struct {
@@ -174,7 +178,7 @@ func (c *Cmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls 
 	defer client.Close()
 	operated := all.NewPlatformWith(operations.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1, Log: log})
 	defer operated.Close()
-	shedder := roles.NewShedder(d, client, nil, devLimits, log)
+	shedder := roles.NewShedder(d, client, nil, devLimits(), log)
 	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
 	epochs := outbox.NewEpochWatch(d, log)

@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"net/url"
 	"os"
 	"runtime/debug"
-	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/idempotency"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/api/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
@@ -34,14 +32,13 @@ import (
 type APICmd struct {
 	Listen         string   `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
 	TrustedProxies []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
-	EdgeFlags
-	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a batch whose API node died stays blocked; must exceed the longest request." default:"60s"`
-	KeyQuota      int64         `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
-	RequestQuota  int64         `name:"request-log-quota" help:"Bytes of logged requests per company. Above it, one in a hundred of the company's requests is logged, without body and error. 0 = no request log." default:"1073741824"`
-	FileQuota     int64         `help:"Bytes of files, thumbnails included, that a company may store. Above it, uploads are answered 409. 0 = no quota." default:"10737418240"`
-	UploadBytes   int64         `name:"max-upload-bytes" help:"Maximum bytes of the uploads that this process receives at once. One company may hold a quarter." default:"67108864"`
-	JobWorkers    int           `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
-	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only." same:"platform"`
+	transport.Edge
+	httpapi.Settings
+	KeyQuota      int64 `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
+	RequestQuota  int64 `name:"request-log-quota" help:"Bytes of logged requests per company. Above it, one in a hundred of the company's requests is logged, without body and error. 0 = no request log." default:"1073741824"`
+	FileQuota     int64 `help:"Bytes of files, thumbnails included, that a company may store. Above it, uploads are answered 409. 0 = no quota." default:"10737418240"`
+	JobWorkers    int   `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
+	AllowInsecure bool  `help:"Accept subscriptions with http:// URLs and private addresses. For development only." same:"platform"`
 	webhook.Policy
 	FileFlags
 	ShedFlags
@@ -49,49 +46,10 @@ type APICmd struct {
 	BackendFlags
 }
 
-// EdgeFlags configure client connections.
-type EdgeFlags struct {
-	PublicURL                string `help:"Scheme and host that clients reach the API at, such as https://api.example.com, for links in answers; without it they are relative." placeholder:"URL"`
-	MaxConnections           int    `help:"Open connections of this process; those above it are answered 503 and closed. 0 = no limit." default:"5000"`
-	MaxConnectionsPerAddress int    `help:"Open connections from one address, or one IPv6 /64, that is not in --trusted-proxies; those above it are answered 429 and closed. 0 = no limit." default:"1000"`
-}
-
-// url is the public URL as links start with it.
-func (f EdgeFlags) url() string { return strings.TrimSuffix(f.PublicURL, "/") }
-
-// Check validates the flags.
-func (f EdgeFlags) Check() error {
-	var errs []error
-	if u, err := url.Parse(f.PublicURL); f.PublicURL != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "") {
-		errs = append(errs, fmt.Errorf("--public-url %q: must be a scheme and a host, such as https://api.example.com", f.PublicURL))
-	}
-	for flag, v := range map[string]int{"--max-connections": f.MaxConnections, "--max-connections-per-address": f.MaxConnectionsPerAddress} {
-		if v < 0 {
-			errs = append(errs, fmt.Errorf("%s: must not be below 0; 0 = no limit", flag))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // ShedFlags are the limits at which requests are rejected to protect the database and the brokers.
 type ShedFlags struct {
-	ShedOutboxRows   int64         `help:"Reject writes with 503 when the outbox holds this many rows; 0 = no limit, as for all --shed flags." default:"10000000" reload:"true"`
-	ShedOutboxAge    time.Duration `help:"Reject writes when the oldest row of the outbox is this old." default:"0s" reload:"true"`
-	ShedDisk         float64       `help:"Reject writes when the fullest disk of database or brokers is used to this share, 0 to 1, where servers report it." default:"0.85" reload:"true"`
-	ShedDatabaseSize int64         `help:"Reject writes when the database holds this many bytes. For PostgreSQL, which does not report the size of its disk." default:"0" reload:"true"`
-	ShedDatabasePath string        `help:"Folder on the disk of a PostgreSQL server on this machine, to measure how full that disk is." type:"path" placeholder:"FOLDER"`
-	ShedKafkaSize    int64         `help:"Reject writes when one broker holds this many bytes of topics. For brokers that do not report the size of their disks." default:"0" reload:"true"`
-	ShedPoolWait     time.Duration `help:"Reject writes when getting a database connection takes this long." default:"2s" reload:"true"`
-	MaxInFlight      int           `help:"Maximum number of concurrent requests of this process, reads included." default:"4000" reload:"true"`
-	MaxRequestBytes  int64         `help:"Maximum bytes that the large requests take that this process decodes at once, their bodies included. One company may hold a quarter." default:"134217728" reload:"true"`
-	MaxResponseBytes int64         `help:"Maximum bytes of the large responses that this process builds and sends at once. One company may hold a quarter." default:"67108864" reload:"true"`
-}
-
-func (f ShedFlags) limits() loadshed.Limits {
-	return loadshed.Limits{
-		OutboxRows: f.ShedOutboxRows, OutboxAge: f.ShedOutboxAge, Disk: f.ShedDisk, DatabaseSize: f.ShedDatabaseSize,
-		KafkaSize: f.ShedKafkaSize, PoolWait: f.ShedPoolWait, InFlight: f.MaxInFlight, ResponseBytes: f.MaxResponseBytes, RequestBytes: f.MaxRequestBytes,
-	}
+	loadshed.Limits
+	ShedDatabasePath string `help:"Folder on the disk of a PostgreSQL server on this machine, to measure how full that disk is." type:"path" placeholder:"FOLDER"`
 }
 
 // minUploadBytes is how many bytes uploads must be able to take: a company has a quarter, and a file of the greatest size begins a
@@ -130,8 +88,8 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 	defer client.Close()
 	nudges := outbox.NewNudges(client, log)
 	r.db.Listen(nudges.Nudge)
-	shedder := NewShedder(r.db, client, c.disk(), c.limits(), log)
-	live.OnChange(func(next *APICmd) { shedder.SetLimits(next.limits()) }) //nolint:contextcheck // reloads do not belong to a request
+	shedder := NewShedder(r.db, client, c.disk(), c.Limits, log)
+	live.OnChange(func(next *APICmd) { shedder.SetLimits(next.Limits) }) //nolint:contextcheck // reloads do not belong to a request
 	r.tel.Note("changes_refused_for", shedder.Active)
 	store, err := c.store(ctx, r.db, log)
 	if err != nil {
@@ -142,7 +100,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 		Beyond: "Above the quota, uploads are answered 409 FILE_QUOTA_EXCEEDED, until files have been deleted. Files that no record refers to are deleted after 24 hours.",
 	})
 	all := NewDomains(r.db, DomainConfig{
-		Policy: c.Policy, AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Files: store, FileQuota: stored, Log: log,
+		Policy: c.Policy, AllowInsecure: c.AllowInsecure, PublicURL: c.Root(), Keys: keys, Files: store, FileQuota: stored, Log: log,
 	})
 	limiter := ratelimit.New(ratelimit.Config{Node: NodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	answers := quota.New(quota.Config{
@@ -155,9 +113,8 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 	})
 	served := requests.NewLog(requests.LogConfig{DB: r.db, Quota: logged, Log: log})
 	cfg := httpapi.Config{
-		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Release: Release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
-		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
-		UploadBytes: c.UploadBytes,
+		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Release: Release, Proxies: proxies, KeyQuota: answers, Log: log,
+		Edge: c.Edge, Settings: c.Settings,
 	}
 	if c.RequestQuota > 0 {
 		cfg.Requests = served
@@ -203,20 +160,10 @@ func (c *APICmd) Check() error {
 	if c.JobWorkers < 0 || c.JobWorkers > 100 {
 		err = errors.Join(err, fmt.Errorf("--job-workers %d: must be 0 to 100", c.JobWorkers))
 	}
-	if c.KeyQuota < 0 {
-		err = errors.Join(err, fmt.Errorf("--idempotency-quota %d: must not be below 0; 0 = no quota", c.KeyQuota))
-	}
-	if c.RequestQuota < 0 {
-		err = errors.Join(err, fmt.Errorf("--request-log-quota %d: must not be below 0; 0 = no request log", c.RequestQuota))
-	}
-	if c.FileQuota < 0 {
-		err = errors.Join(err, fmt.Errorf("--file-quota %d: must not be below 0; 0 = no quota", c.FileQuota))
-	}
+	err = errors.Join(err, config.NotNegative("no quota", map[string]int64{"--idempotency-quota": c.KeyQuota, "--file-quota": c.FileQuota}),
+		config.NotNegative("no request log", map[string]int64{"--request-log-quota": c.RequestQuota}))
 	if c.UploadBytes < minUploadBytes {
 		err = errors.Join(err, fmt.Errorf("--max-upload-bytes %d: must be at least %d, so that one company may send a whole file", c.UploadBytes, minUploadBytes))
-	}
-	if c.KeyLease <= 0 {
-		err = errors.Join(err, fmt.Errorf("--idempotency-lease %s: must be above 0, such as 60s", c.KeyLease))
 	}
 	return err
 }
@@ -228,25 +175,12 @@ func (f ShedFlags) disk() func() (float64, error) {
 	return func() (float64, error) { return loadshed.DiskUse(f.ShedDatabasePath) }
 }
 
-// Check validates the limits.
+// Check validates the folder.
 func (f ShedFlags) Check() error {
-	var errs []error
-	if f.ShedDisk < 0 || f.ShedDisk > 1 {
-		errs = append(errs, fmt.Errorf("--shed-disk: must be a share from 0 to 1, such as 0.85, not %v; 0 = no limit", f.ShedDisk))
-	}
 	if info, err := os.Stat(f.ShedDatabasePath); f.ShedDatabasePath != "" && (err != nil || !info.IsDir()) {
-		errs = append(errs, fmt.Errorf("--shed-database-path %s: must be a folder on the disk of the database", f.ShedDatabasePath))
+		return fmt.Errorf("--shed-database-path %s: must be a folder on the disk of the database", f.ShedDatabasePath)
 	}
-	for flag, v := range map[string]int64{
-		"--shed-outbox-rows": f.ShedOutboxRows, "--shed-outbox-age": int64(f.ShedOutboxAge), "--shed-database-size": f.ShedDatabaseSize,
-		"--shed-kafka-size": f.ShedKafkaSize, "--shed-pool-wait": int64(f.ShedPoolWait), "--max-in-flight": int64(f.MaxInFlight), "--max-response-bytes": f.MaxResponseBytes,
-		"--max-request-bytes": f.MaxRequestBytes,
-	} {
-		if v < 0 {
-			errs = append(errs, fmt.Errorf("%s: must not be below 0; 0 = no limit", flag))
-		}
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // NewShedder makes the load shedder of an API node. disk measures the disk of the database if this process can access it,

@@ -10,14 +10,15 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/operations"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
-	"github.com/tradegrid/tradegrid/topics"
 )
 
 // ConsoleCmd serves the admin API, by which operators set up companies, and the console, the pages for people. The relay announces
@@ -31,12 +32,12 @@ type ConsoleCmd struct {
 	AdminTokensFile string   `help:"File with the tokens of operators, one per line as name:role:hash, the role read or write, the hash the SHA-256 of the token in hexadecimal. Read again when it changes." type:"path" placeholder:"FILE"`
 	TrustedProxies  []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
 	TopicsLocal     bool     `help:"Compare topics with the declaration that \"tradegrid topics apply --local\" applies. For development."`
-	TopicsReplicas  int16    `help:"Replicas per partition that topics are declared with, as given to tradegrid topics." default:"3"`
-	CellFlags
+	TopicsReplicas  int16    `help:"Replicas per partition that topics are declared with, as given to tradegrid topics. Default: 3, or 1 with --topics-local."`
+	company.CellSettings
 	webhook.Policy
 	OptionalKafkaFlags
 	ProviderFlags
-	EdgeFlags
+	transport.Edge
 	SecretKeysFlags
 	DatabaseFlags
 	OpsFlags
@@ -78,10 +79,8 @@ func (c *ConsoleCmd) platform(all *Domains, log *slog.Logger) (*operations.Platf
 	if err != nil {
 		return nil, err
 	}
-	cfg := operations.Config{Brokers: brokers, Topics: topics.All(), Replicas: c.TopicsReplicas, Log: log}
-	if c.TopicsLocal {
-		cfg.Topics, cfg.Replicas = topics.Local(), 1
-	}
+	cfg := operations.Config{Brokers: brokers, Log: log}
+	cfg.Topics, cfg.Replicas = declaredTopics(c.TopicsLocal, c.TopicsReplicas)
 	return all.NewPlatformWith(cfg), nil
 }
 
@@ -147,7 +146,7 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 	limiter := ratelimit.New(ratelimit.Config{Log: log})
 	api := all.NewAdminAPI(httpapi.Config{
 		Limiter: limiter, Release: Release, Proxies: proxies, Log: log,
-		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
+		Edge: c.Edge,
 	})
 	ln, err := Listen(ctx, "--admin-listen", c.AdminListen)
 	if err != nil {
@@ -162,10 +161,10 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 		}
 		defer operated.Close()
 		shared := ratelimit.New(ratelimit.Config{Node: NodeName(), Leases: ratelimit.NewDBLeases(all.DB), Log: log})
-		external, run := all.apiOfConsole(httpapi.Config{Limiter: shared, Release: Release, PublicURL: c.url(), Log: log})
+		external, run := all.apiOfConsole(httpapi.Config{Limiter: shared, Release: Release, Edge: transport.Edge{PublicURL: c.PublicURL}, Log: log})
 		parts = append(append(parts, run...), all.Accounts.Run)
 		app, err := all.NewWeb(WebConfig{
-			URL: c.consoleURL(), API: APIURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, MaxConnsOfAddress: c.MaxConnectionsPerAddress, Rate: shared,
+			URL: c.consoleURL(), API: APIURL(c.Root()), Proxies: proxies, MaxConns: c.MaxConnections, MaxConnsOfAddress: c.MaxConnectionsPerAddress, Rate: shared,
 			TraceURL: c.ConsoleTraceURL, Platform: operated, Log: log,
 		}, external, api)
 		if err != nil {

@@ -110,7 +110,7 @@ func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 	all := &Domains{DB: d, Policy: cfg.Policy, Lists: newLists(d), Events: event.NewRegistry(), Access: access.NewRegistry(nil, nil), Keys: cfg.Keys, Operators: cfg.Operators}
 	numbers := numbering.New(numbering.Config{DB: d})
 	all.Company = add(all, company.Domain(), company.New(company.Config{
-		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.Access, Log: cfg.Log, Cell: cfg.Cell,
+		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.Access, Log: cfg.Log, CellSettings: company.CellSettings{Cell: cfg.Cell},
 	}), withAPI, withAdminAPI)
 	if cfg.Files == nil && d != nil {
 		cfg.Files = blob.NewDatabase(d)

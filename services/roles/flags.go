@@ -20,7 +20,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/migrate"
 	"github.com/tradegrid/tradegrid/pkg/store/notice"
 	"github.com/tradegrid/tradegrid/schemas/sql"
-	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 // BackendFlags are the flags of every role that uses the database and the brokers.
@@ -150,19 +149,6 @@ func (f MailFlags) smtp() (*notice.SMTP, error) {
 	return s, nil
 }
 
-// CellFlags name the cell of companies that the process makes.
-type CellFlags struct {
-	Cell string `help:"Cell of new companies: two letters or digits, a part of their tokens." default:"c1" same:"platform"`
-}
-
-// Check validates the name.
-func (f CellFlags) Check() error {
-	if err := company.CheckCell(f.Cell); err != nil {
-		return fmt.Errorf("--cell: %w", err)
-	}
-	return nil
-}
-
 // FileFlags say where the contents of files are.
 type FileFlags struct {
 	FileStore       string `help:"Where the contents of files are: database, or s3 for a bucket of an S3-compatible service. Contents are not moved from one to the other." enum:"database,s3" default:"database" same:"platform"`
@@ -210,29 +196,25 @@ func (f FileFlags) store(ctx context.Context, d *db.DB, log *slog.Logger) (blob.
 
 // KafkaFlags configure the connection to the brokers.
 type KafkaFlags struct {
-	KafkaBrokers      []string      `help:"Kafka brokers, as host:port,host:port. Required by all roles but the console." placeholder:"HOST:PORT"`
-	KafkaTLS          bool          `name:"kafka-tls" help:"Connect to the brokers with TLS."`
-	KafkaCAFile       string        `name:"kafka-ca-file" help:"PEM file with the certificate authorities of the brokers; default: those of the system." type:"path" placeholder:"FILE"`
-	KafkaCertFile     string        `help:"PEM file with the client certificate." type:"path" placeholder:"FILE"`
-	KafkaKeyFile      string        `help:"PEM file with the key of the client certificate." type:"path" placeholder:"FILE"`
-	KafkaSASL         string        `name:"kafka-sasl" help:"SASL mechanism: plain, scram-sha-256 or scram-sha-512; empty for none." enum:",plain,scram-sha-256,scram-sha-512" default:""`
-	KafkaUsername     string        `help:"SASL user."`
-	KafkaPasswordFile string        `help:"File with the SASL password; read for each connection." type:"path" placeholder:"FILE"`
-	KafkaSession      time.Duration `help:"Session timeout of consumers: after a crash, others wait this long to take over its partitions." default:"45s"`
+	KafkaBrokers      []string `help:"Kafka brokers, as host:port,host:port. Required by all roles but the console." placeholder:"HOST:PORT"`
+	KafkaTLS          bool     `name:"kafka-tls" help:"Connect to the brokers with TLS."`
+	KafkaCAFile       string   `name:"kafka-ca-file" help:"PEM file with the certificate authorities of the brokers; default: those of the system." type:"path" placeholder:"FILE"`
+	KafkaCertFile     string   `help:"PEM file with the client certificate." type:"path" placeholder:"FILE"`
+	KafkaKeyFile      string   `help:"PEM file with the key of the client certificate." type:"path" placeholder:"FILE"`
+	KafkaSASL         string   `name:"kafka-sasl" help:"SASL mechanism: plain, scram-sha-256 or scram-sha-512; empty for none." enum:",plain,scram-sha-256,scram-sha-512" default:""`
+	KafkaUsername     string   `help:"SASL user."`
+	KafkaPasswordFile string   `help:"File with the SASL password; read for each connection." type:"path" placeholder:"FILE"`
+	kafka.Settings
 }
 
 // KafkaConfig returns the connection of a role to the brokers; an error names every wrong flag.
 func (f KafkaFlags) KafkaConfig(role string, log *slog.Logger) (kafka.Config, error) {
 	cfg := kafka.Config{
-		Brokers: f.KafkaBrokers, ClientID: "tradegrid-" + role, Session: f.KafkaSession, Log: log,
+		Brokers: f.KafkaBrokers, ClientID: "tradegrid-" + role, Settings: f.Settings, Log: log,
 		TLS:  kafka.TLS{Enabled: f.KafkaTLS, CAFile: f.KafkaCAFile, CertFile: f.KafkaCertFile, KeyFile: f.KafkaKeyFile},
 		SASL: kafka.SASL{Mechanism: f.KafkaSASL, Username: f.KafkaUsername, PasswordFile: f.KafkaPasswordFile},
 	}
-	err := cfg.Validate()
-	if f.KafkaSession <= 0 {
-		err = errors.Join(err, fmt.Errorf("--kafka-session %s: must be above 0, such as 45s", f.KafkaSession))
-	}
-	return cfg, err
+	return cfg, cfg.Validate()
 }
 
 // OptionalKafkaFlags are those of a role that works without brokers, too.

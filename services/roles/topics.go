@@ -68,14 +68,10 @@ func (c *TopicsDiffCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer
 type topicsAction func(context.Context, *kadm.Client, []topics.Topic, int16) ([]kafka.Change, error)
 
 func (f TopicsFlags) with(ctx context.Context, log *slog.Logger, act topicsAction) ([]kafka.Change, error) {
-	want, replication := topics.All(), int16(3)
-	if f.Local {
-		want, replication = topics.Local(), 1
-	}
 	if f.Replication < 0 {
 		return nil, fmt.Errorf("--replication %d must be at least 1", f.Replication)
 	}
-	replication = cmp.Or(f.Replication, replication)
+	want, replication := declaredTopics(f.Local, f.Replication)
 	cfg, err := f.KafkaConfig("topics", log)
 	if err != nil {
 		return nil, err
@@ -89,6 +85,14 @@ func (f TopicsFlags) with(ctx context.Context, log *slog.Logger, act topicsActio
 	defer cancel()
 	changes, err := act(ctx, kadm.NewClient(client), want, replication)
 	return changes, kafka.Explain(err)
+}
+
+// declaredTopics are the topics and the replicas of their partitions; replicas is 0 for the default.
+func declaredTopics(local bool, replicas int16) ([]topics.Topic, int16) {
+	if local {
+		return topics.Local(), cmp.Or(replicas, 1)
+	}
+	return topics.All(), cmp.Or(replicas, 3)
 }
 
 func (f TopicsFlags) write(out io.Writer, changes []kafka.Change) error {

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"log/slog"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/embedded"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -20,7 +21,7 @@ func TestDiffAcceptsMorePartitions(t *testing.T) {
 	broker, err := embedded.StartKafka(embedded.KafkaConfig{})
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
-	flags := TopicsFlags{Local: true, KafkaFlags: KafkaFlags{KafkaBrokers: broker.Brokers(), KafkaSession: 45 * time.Second}}
+	flags := TopicsFlags{Local: true, KafkaFlags: KafkaFlags{KafkaBrokers: broker.Brokers(), Settings: config.Defaults[kafka.Settings]()}}
 	log, out := slog.New(slog.DiscardHandler), new(bytes.Buffer)
 	require.NoError(t, (&TopicsApplyCmd{flags}).Run(t.Context(), log, out))
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Brokers()...))

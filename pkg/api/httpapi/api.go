@@ -32,6 +32,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/cputime"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
@@ -64,8 +65,22 @@ type Gate interface {
 	Admit() error                     // before a change
 }
 
+// Settings are those of an API. Zero values take the default.
+type Settings struct {
+	KeyLease    time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a batch whose API node died stays blocked; must exceed the longest request." default:"60s"`
+	UploadBytes int64         `name:"max-upload-bytes" help:"Maximum bytes of the uploads that this process receives at once. One company may hold a quarter." default:"67108864"`
+}
+
+// Check validates the settings.
+func (s Settings) Check() error {
+	return config.Positive(map[string]int64{"--idempotency-lease": int64(s.KeyLease)})
+}
+
 // Config configures an [API].
 type Config struct {
+	Settings
+	transport.Edge
+
 	DB        *db.DB
 	Auth      Authenticator
 	Limiter   *ratelimit.Limiter
@@ -75,7 +90,6 @@ type Config struct {
 	Release   string          // shown in X-Api-Release
 	Timeout   time.Duration   // of one request; default 30 s
 	KeyTTL    time.Duration   // how long a stored response is kept; default 7 days
-	KeyLease  time.Duration   // how long an unfinished request blocks its key; default 60 s
 	Proxies   []netip.Prefix  // networks whose X-Forwarded-For is trusted
 	Keys      *secret.Keys    // encrypt the stored responses of operations that show a secret
 	Log       *slog.Logger
@@ -90,12 +104,8 @@ type Config struct {
 	Lists     *list.Node             // serves the lists; nil = each request counts by itself, without limits
 	Requests  RequestLog             // nil keeps none
 
-	ThreadTime     func() time.Duration // processor time of the current thread; default the clock of the operating system
-	PublicURL      string               // scheme and host of links in responses; "" makes them relative
-	HeaderTimeout  time.Duration        // for reading the request line and headers; default 10 s. Bodies have until Timeout.
-	MaxConnections int                  // open connections; 0 = no limit
-	MaxPerAddress  int                  // open connections from one address outside Proxies; 0 = no limit
-	UploadBytes    int64                // bytes of uploads that are held in memory at a time; default 64 MiB
+	ThreadTime    func() time.Duration // processor time of the current thread; default the clock of the operating system
+	HeaderTimeout time.Duration        // for reading the request line and headers; default 10 s. Bodies have until Timeout.
 }
 
 // API is the server of one API.
@@ -169,8 +179,7 @@ func (o Op) Mutating() bool { return o.Method != http.MethodGet }
 func New(cfg Config) *API {
 	cfg.Timeout = cmp.Or(cfg.Timeout, requestTimeout)
 	cfg.KeyTTL = cmp.Or(cfg.KeyTTL, 7*24*time.Hour)
-	cfg.KeyLease = cmp.Or(cfg.KeyLease, time.Minute)
-	cfg.UploadBytes = cmp.Or(cfg.UploadBytes, 64<<20)
+	config.Complete(&cfg.Settings)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -182,8 +191,8 @@ func New(cfg Config) *API {
 	a := &API{types: map[string][2]reflect.Type{}, cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now), uploads: newUploads(cfg.UploadBytes)}
 	a.illustrated, a.examples = sync.OnceValue(a.illustrate), sync.OnceValues(a.readExamples)
 	a.server = transport.New(transport.Config{
-		Base: of.base, Release: cfg.Release, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
-		MaxConnections: cfg.MaxConnections, MaxPerAddress: cfg.MaxPerAddress, Log: cfg.Log, Answered: a.answered,
+		Edge: cfg.Edge, Base: of.base, Release: cfg.Release, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
+		Log: cfg.Log, Answered: a.answered,
 	})
 	a.mountDocs()
 	return a

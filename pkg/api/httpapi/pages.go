@@ -46,7 +46,7 @@ func (a *API) mountDocs() {
 
 // index is the body of the root path: links to the documentation.
 func (a *API) index() []byte {
-	root := a.cfg.PublicURL + a.surface.base
+	root := a.cfg.Root() + a.surface.base
 	links := map[string]string{
 		"api": root, "description": root + "/openapi.json", "docs": root + "/docs", "errors": root + "/docs/errors", "health": root + "/health",
 	}

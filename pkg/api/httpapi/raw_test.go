@@ -385,9 +385,9 @@ func TestConnectionsAreCapped(t *testing.T) {
 		code   string
 	}{
 		"in all":      {func(c *httpapi.Config) { c.MaxConnections = 2 }, 503, "SERVICE_UNAVAILABLE"},
-		"per address": {func(c *httpapi.Config) { c.MaxPerAddress = 2 }, 429, "RATE_LIMIT_EXCEEDED"},
+		"per address": {func(c *httpapi.Config) { c.MaxConnectionsPerAddress = 2 }, 429, "RATE_LIMIT_EXCEEDED"},
 		"proxies too": {func(c *httpapi.Config) {
-			c.MaxConnections, c.MaxPerAddress, c.Proxies = 2, 1, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+			c.MaxConnections, c.MaxConnectionsPerAddress, c.Proxies = 2, 1, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		}, 503, "SERVICE_UNAVAILABLE"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,8 @@ package loadshed
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"runtime/debug"
@@ -18,21 +20,33 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
-// Limits are the values at which writes are rejected. Zero means no limit.
+// Limits are the values at which requests are rejected, to protect the database and the brokers. Zero means no limit.
 type Limits struct {
-	OutboxRows   int64         // unpublished rows
-	OutboxAge    time.Duration // age of the oldest unpublished row
-	Disk         float64       // used share of the fullest disk of the database or the brokers, 0…1
-	DatabaseSize int64         // bytes of the database
-	KafkaSize    int64         // bytes of all topics on the fullest broker
-	PoolWait     time.Duration // wait for a connection to the database
-	InFlight     int           // requests in flight in this process, including reads
+	OutboxRows    int64         `name:"shed-outbox-rows" help:"Reject writes with 503 when the outbox holds this many rows; 0 = no limit, as for all --shed flags." default:"10000000" reload:"true"`
+	OutboxAge     time.Duration `name:"shed-outbox-age" help:"Reject writes when the oldest row of the outbox is this old." default:"0s" reload:"true"`
+	Disk          float64       `name:"shed-disk" help:"Reject writes when the fullest disk of database or brokers is used to this share, 0 to 1, where servers report it." default:"0.85" reload:"true"`
+	DatabaseSize  int64         `name:"shed-database-size" help:"Reject writes when the database holds this many bytes. For PostgreSQL, which does not report the size of its disk." default:"0" reload:"true"`
+	KafkaSize     int64         `name:"shed-kafka-size" help:"Reject writes when one broker holds this many bytes of topics. For brokers that do not report the size of their disks." default:"0" reload:"true"`
+	PoolWait      time.Duration `name:"shed-pool-wait" help:"Reject writes when getting a database connection takes this long." default:"2s" reload:"true"`
+	InFlight      int           `name:"max-in-flight" help:"Maximum number of concurrent requests of this process, reads included." default:"4000" reload:"true"`
+	RequestBytes  int64         `name:"max-request-bytes" help:"Maximum bytes that the large requests take that this process decodes at once, their bodies included. One company may hold a quarter." default:"134217728" reload:"true"`
+	ResponseBytes int64         `name:"max-response-bytes" help:"Maximum bytes of the large responses that this process builds and sends at once. One company may hold a quarter." default:"67108864" reload:"true"`
+}
 
-	ResponseBytes int64 // bytes of large responses that this process builds and sends
-	RequestBytes  int64 // bytes that the large requests take that this process decodes
+// Check validates the limits.
+func (l Limits) Check() error {
+	var errs []error
+	if l.Disk < 0 || l.Disk > 1 {
+		errs = append(errs, fmt.Errorf("--shed-disk: must be a share from 0 to 1, such as 0.85, not %v; 0 = no limit", l.Disk))
+	}
+	return errors.Join(append(errs, config.NotNegative("no limit", map[string]int64{
+		"--shed-outbox-rows": l.OutboxRows, "--shed-outbox-age": int64(l.OutboxAge), "--shed-database-size": l.DatabaseSize, "--shed-kafka-size": l.KafkaSize,
+		"--shed-pool-wait": int64(l.PoolWait), "--max-in-flight": int64(l.InFlight), "--max-response-bytes": l.ResponseBytes, "--max-request-bytes": l.RequestBytes,
+	}))...)
 }
 
 // Names of the limits in metrics and logs.

@@ -9,15 +9,28 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 )
+
+// Settings are those of a client. Zero values take the default.
+type Settings struct {
+	Session time.Duration `name:"kafka-session" help:"Session timeout of consumers: after a crash, others wait this long to take over its partitions." default:"45s"`
+}
+
+// Check validates the settings.
+func (s Settings) Check() error {
+	return config.Positive(map[string]int64{"--kafka-session": int64(s.Session)})
+}
 
 // Config configures the connection to the brokers.
 type Config struct {
+	Settings
+
 	Brokers  []string // host:port
 	ClientID string   // client id in the brokers' logs and metrics, such as tradegrid-relay
 	TLS      TLS
 	SASL     SASL
-	Session  time.Duration // session timeout of consumer groups; 45 s
 	// FetchWait is how long the brokers hold an empty fetch of a consumer group; 500 ms. New records end it, but a partition whose
 	// window was full joins the next one, so a long wait limits what one busy partition among idle ones can do.
 	FetchWait time.Duration

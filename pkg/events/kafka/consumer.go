@@ -12,6 +12,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 )
 
 // ConsumerConfig configures a member of a consumer group: what it consumes, and how far it may run ahead of the finished
@@ -57,7 +59,7 @@ func (c *ConsumerConfig) setDefaults() error {
 	c.CommitEvery = positive(c.CommitEvery, 200*time.Millisecond)
 	c.RevokeWait = positive(c.RevokeWait, 5*time.Second)
 	c.DrainWait = positive(c.DrainWait, 25*time.Second)
-	c.Client.Session = positive(c.Client.Session, 45*time.Second)
+	config.Complete(&c.Client.Settings)
 	c.Client.FetchWait = positive(c.Client.FetchWait, 500*time.Millisecond)
 	return nil
 }

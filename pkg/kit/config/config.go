@@ -132,11 +132,18 @@ func Complete[T any](settings *T, vars ...Vars) {
 }
 
 // Positive returns an error for each flag whose value is not above 0.
-func Positive(values map[string]int64) error {
+func Positive(values map[string]int64) error { return atLeast(1, "must be above 0", values) }
+
+// NotNegative returns an error for each flag whose value is below 0; zero is what 0 means.
+func NotNegative(zero string, values map[string]int64) error {
+	return atLeast(0, "must not be below 0; 0 = "+zero, values)
+}
+
+func atLeast(least int64, rule string, values map[string]int64) error {
 	var errs []error
 	for _, flag := range slices.Sorted(maps.Keys(values)) {
-		if values[flag] <= 0 {
-			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
+		if values[flag] < least {
+			errs = append(errs, fmt.Errorf("%s: %s", flag, rule))
 		}
 	}
 	return errors.Join(errs...)

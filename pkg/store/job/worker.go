@@ -26,7 +26,7 @@ type Config struct {
 	DB       *db.DB
 	Owner    string        // name of this process, unique; required
 	Handlers []Handler     // jobs of other types are left to other workers
-	Parallel int           // jobs at a time; 2
+	Parallel int           // jobs at a time; 1
 	Lease    time.Duration // how long a job of a dead worker waits for the next one; 30 s. A step may take half of it
 	Slice    time.Duration // how long a job runs before others get their turn; 2 s
 	Every    time.Duration // interval between looks for jobs; 1 s
@@ -47,7 +47,7 @@ type Worker struct {
 
 // NewWorker returns a worker.
 func NewWorker(cfg Config) *Worker {
-	cfg.Parallel, cfg.Lease = cmp.Or(cfg.Parallel, 2), cmp.Or(cfg.Lease, 30*time.Second)
+	cfg.Parallel, cfg.Lease = cmp.Or(cfg.Parallel, 1), cmp.Or(cfg.Lease, 30*time.Second)
 	cfg.Slice, cfg.Every, cfg.Retry = cmp.Or(cfg.Slice, 2*time.Second), cmp.Or(cfg.Every, time.Second), cmp.Or(cfg.Retry, time.Second)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

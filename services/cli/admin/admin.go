@@ -28,7 +28,7 @@ import (
 type Cmd struct {
 	roles.DatabaseSource
 	JSON bool `name:"json" help:"Write JSON instead of a table."`
-	roles.CellFlags
+	company.CellSettings
 	webhook.Policy
 
 	Company struct {

@@ -64,8 +64,8 @@ func hashOf(text string) (hash tokenHash, ok bool) {
 	return sha256.Sum256(buf[:]), true
 }
 
-// CheckCell reports a name that cannot be the cell part of a token.
-func CheckCell(cell string) error {
+// checkCell reports a name that cannot be the cell part of a token.
+func checkCell(cell string) error {
 	if len(cell) == 2 && strings.Trim(cell, base62) == "" {
 		return nil
 	}

@@ -3,7 +3,6 @@
 package company
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -26,15 +26,29 @@ type Warehouses interface {
 	CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, name string)
 }
 
+// CellSettings are those of the companies that a process makes. Zero values take the default.
+type CellSettings struct {
+	Cell string `help:"Cell of new companies: two letters or digits, a part of their tokens." default:"c1" same:"platform"`
+}
+
+// Check validates the name.
+func (s CellSettings) Check() error {
+	if err := checkCell(s.Cell); err != nil {
+		return fmt.Errorf("--cell: %w", err)
+	}
+	return nil
+}
+
 // Config holds the dependencies of the service. DB, Warehouses and Access are required.
 type Config struct {
+	CellSettings
+
 	DB         *db.DB
 	Warehouses Warehouses
 	Pipelines  func(tx *db.Tx, company tenant.ID) // queues the deal types of a new company; nil = it gets none
 	Access     *access.Registry                   // all scopes and components
 	Log        *slog.Logger
-	Cell       string // two base62 characters that name this cell in tokens; "" = c1
-	CacheSize  int    // cached tokens; 0 = 50 000
+	CacheSize  int // cached tokens; 0 = 50 000
 }
 
 // Service manages companies, users and tokens. It is safe for concurrent use.
@@ -55,7 +69,7 @@ func New(cfg Config) *Service {
 	if cfg.CacheSize <= 0 {
 		cfg.CacheSize = 50_000
 	}
-	cfg.Cell = cmp.Or(cfg.Cell, "c1")
+	config.Complete(&cfg.CellSettings)
 	return &Service{cfg: cfg, cache: newCache(cfg.CacheSize), used: newUsage()}
 }
 

@@ -144,7 +144,7 @@ func (s *Server) rawResponse(f *apierr.Error) []byte {
 
 // docURL ignores the Host header, which the sender of a request controls.
 func (s *Server) docURL(code string) string {
-	return s.cfg.PublicURL + s.cfg.Base + "/docs/errors#" + code
+	return s.cfg.Root() + s.cfg.Base + "/docs/errors#" + code
 }
 
 // Limits of a fault in an error body: each repeats the path of its field.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 )
 
 // Limits of a request; see docs/reference/limits.md#request-size.
@@ -28,17 +31,37 @@ const (
 	maxHeaderBytes = 8 << 10 // request line and headers together
 )
 
+// Edge is where clients reach a server, and how many connections they may have.
+type Edge struct {
+	PublicURL                string `help:"Scheme and host that clients reach the API at, such as https://api.example.com, for links in answers; without it they are relative." placeholder:"URL"`
+	MaxConnections           int    `help:"Open connections of this process; those above it are answered 503 and closed. 0 = no limit." default:"5000"`
+	MaxConnectionsPerAddress int    `help:"Open connections from one address, or one IPv6 /64, that is not in --trusted-proxies; those above it are answered 429 and closed. 0 = no limit." default:"1000"`
+}
+
+// Root is the public URL as links start with it; "" makes them relative.
+func (e Edge) Root() string { return strings.TrimSuffix(e.PublicURL, "/") }
+
+// Check validates the settings.
+func (e Edge) Check() error {
+	var errs []error
+	if u, err := url.Parse(e.PublicURL); e.PublicURL != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "") {
+		errs = append(errs, fmt.Errorf("--public-url %q: must be a scheme and a host, such as https://api.example.com", e.PublicURL))
+	}
+	return errors.Join(append(errs, config.NotNegative("no limit", map[string]int64{
+		"--max-connections": int64(e.MaxConnections), "--max-connections-per-address": int64(e.MaxConnectionsPerAddress),
+	}))...)
+}
+
 // Config configures a [Server].
 type Config struct {
-	Base           string         // root of the routes
-	Release        string         // shown in X-Api-Release
-	PublicURL      string         // scheme and host of links in responses; "" makes them relative
-	Timeout        time.Duration  // of one request, as errors name it
-	HeaderTimeout  time.Duration  // for reading the request line and headers; default 10 s. Bodies have until Timeout.
-	Proxies        []netip.Prefix // networks whose X-Forwarded-For is trusted
-	MaxConnections int            // open connections; 0 = no limit
-	MaxPerAddress  int            // open connections from one address outside Proxies; 0 = no limit
-	Log            *slog.Logger
+	Edge
+
+	Base          string         // root of the routes
+	Release       string         // shown in X-Api-Release
+	Timeout       time.Duration  // of one request, as errors name it
+	HeaderTimeout time.Duration  // for reading the request line and headers; default 10 s. Bodies have until Timeout.
+	Proxies       []netip.Prefix // networks whose X-Forwarded-For is trusted
+	Log           *slog.Logger
 
 	Answered func(fc *fiber.Ctx, start time.Time, took time.Duration) // called after each request; may be nil
 }
@@ -81,7 +104,7 @@ func (s *Server) App() *fiber.App { return s.app }
 // Serve accepts requests on the listener until ctx ends, then gives running requests up to 25 s to finish.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	capped := LimitConnections(ln, ConnectionLimits{
-		Total: s.cfg.MaxConnections, PerAddress: s.cfg.MaxPerAddress, Exempt: s.trusts, Respond: s.rawResponse, Log: s.cfg.Log,
+		Total: s.cfg.MaxConnections, PerAddress: s.cfg.MaxConnectionsPerAddress, Exempt: s.trusts, Respond: s.rawResponse, Log: s.cfg.Log,
 	})
 	done := make(chan error, 1)
 	go func() { done <- s.app.Listener(capped) }()
