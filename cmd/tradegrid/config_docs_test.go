@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
+	"github.com/tradegrid/tradegrid/services/roles"
 )
 
 var updateDocs = flag.Bool("update-docs", false, "write the tables of docs/configuration.md anew") //nolint:gochecknoglobals // a flag
@@ -24,7 +25,7 @@ func TestConfigurationPageIsUpToDate(t *testing.T) {
 	_, after, ok := strings.Cut(rest, end)
 	require.True(t, ok, "the page lacks %q", end)
 	commands := []string{"api", "console", "relay", "dispatcher", "migrate", "topics", "receiver", "dev"}
-	want := before + begin + "\n" + config.Markdown(&CLI{}, commands, config.Options{Name: "tradegrid"}) + "\n" + end + after
+	want := before + begin + "\n" + config.Markdown(&CLI{}, commands, config.Options{Name: "tradegrid", Vars: roles.Vars()}) + "\n" + end + after
 	if *updateDocs {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 	}

@@ -45,7 +45,7 @@ func yamlFile(t *testing.T, lines ...string) string {
 const wrongSettings = `  --database-conns "x": must be an integer that fits in 32 bits%s
   --database-url or --database-url-file is required: set postgres://user:password@host:port/name
   --kafka-brokers is required: give at least one host:port
-  --kafka-session -1s: must be above 0, such as 45s%s
+  --kafka-session -1s: must be above 0%s
   --log-level "loud": must be debug, info, warn or error%s
   --trace-sample 7: must be a share from 0 to 1, such as 0.05%s
 `
@@ -97,7 +97,7 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 	}{
 		{
 			append([]string{"dispatcher", "--retry-delays=2s,1s", "--in-flight=0", "--max-attempts=-1", "--roles=router,cook", "--kafka-sasl=magic", "--egress-proxy=proxy:3128"}, backends...),
-			[]string{"--retry-delays: must be 7 delays", "--in-flight: must be above 0", "--max-attempts -1: must be above 0", "--egress-proxy: must be http:// or https://", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
+			[]string{"--retry-delays: must be 7 delays", "--in-flight 0: must be above 0", "--max-attempts -1: must be above 0", "--egress-proxy: must be http:// or https://", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
 		},
 		{
 			append([]string{"relay", "--relay-batch-size=2000", "--relay-parallel=1000", "--event-retention=1s", "--otlp-endpoint=collector:4318"}, backends...),
@@ -105,7 +105,7 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 		},
 		{
 			append([]string{"relay", "--relay-batch-size=0", "--relay-renew=0s"}, backends...),
-			[]string{"--relay-batch-size: must be above 0", "--relay-renew: must be above 0"},
+			[]string{"--relay-batch-size 0 must be 1 to 1000", "--relay-renew 0s must be above 0"},
 		},
 		{
 			append([]string{"api"}, backends...),

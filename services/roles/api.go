@@ -160,8 +160,11 @@ func (c *APICmd) Check() error {
 	if c.JobWorkers < 0 || c.JobWorkers > 100 {
 		err = errors.Join(err, fmt.Errorf("--job-workers %d: must be 0 to 100", c.JobWorkers))
 	}
-	err = errors.Join(err, config.NotNegative("no quota", map[string]int64{"--idempotency-quota": c.KeyQuota, "--file-quota": c.FileQuota}),
-		config.NotNegative("no request log", map[string]int64{"--request-log-quota": c.RequestQuota}))
+	err = errors.Join(err,
+		config.NotNegative("--idempotency-quota", c.KeyQuota, "no quota"),
+		config.NotNegative("--file-quota", c.FileQuota, "no quota"),
+		config.NotNegative("--request-log-quota", c.RequestQuota, "no request log"),
+	)
 	if c.UploadBytes < minUploadBytes {
 		err = errors.Join(err, fmt.Errorf("--max-upload-bytes %d: must be at least %d, so that one company may send a whole file", c.UploadBytes, minUploadBytes))
 	}

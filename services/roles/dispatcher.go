@@ -64,7 +64,7 @@ func Vars() config.Vars {
 
 // Check validates the flags besides those of the packages.
 func (f *DispatcherFlags) Check() error {
-	errs := []error{config.Positive(map[string]int64{"--log-success": int64(f.LogSuccess)})}
+	errs := []error{config.Positive("--log-success", f.LogSuccess)}
 	switch n := len(topics.Lines()); {
 	case len(f.RetryDelays) != n:
 		errs = append(errs, fmt.Errorf("--retry-delays: must be %d delays, one for each delay topic, not %d", n, len(f.RetryDelays)))

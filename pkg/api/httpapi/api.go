@@ -73,7 +73,7 @@ type Settings struct {
 
 // Check validates the settings.
 func (s Settings) Check() error {
-	return config.Positive(map[string]int64{"--idempotency-lease": int64(s.KeyLease)})
+	return config.Positive("--idempotency-lease", s.KeyLease)
 }
 
 // Config configures an [API].

@@ -43,10 +43,16 @@ func (l Limits) Check() error {
 	if l.Disk < 0 || l.Disk > 1 {
 		errs = append(errs, fmt.Errorf("--shed-disk: must be a share from 0 to 1, such as 0.85, not %v; 0 = no limit", l.Disk))
 	}
-	return errors.Join(append(errs, config.NotNegative("no limit", map[string]int64{
-		"--shed-outbox-rows": l.OutboxRows, "--shed-outbox-age": int64(l.OutboxAge), "--shed-database-size": l.DatabaseSize, "--shed-kafka-size": l.KafkaSize,
-		"--shed-pool-wait": int64(l.PoolWait), "--max-in-flight": int64(l.InFlight), "--max-response-bytes": l.ResponseBytes, "--max-request-bytes": l.RequestBytes,
-	}))...)
+	return errors.Join(append(errs,
+		config.NotNegative("--shed-outbox-rows", l.OutboxRows, "no limit"),
+		config.NotNegative("--shed-outbox-age", l.OutboxAge, "no limit"),
+		config.NotNegative("--shed-database-size", l.DatabaseSize, "no limit"),
+		config.NotNegative("--shed-kafka-size", l.KafkaSize, "no limit"),
+		config.NotNegative("--shed-pool-wait", l.PoolWait, "no limit"),
+		config.NotNegative("--max-in-flight", l.InFlight, "no limit"),
+		config.NotNegative("--max-response-bytes", l.ResponseBytes, "no limit"),
+		config.NotNegative("--max-request-bytes", l.RequestBytes, "no limit"),
+	)...)
 }
 
 // Names of the limits in metrics and logs.

@@ -20,7 +20,7 @@ type Settings struct {
 
 // Check validates the settings.
 func (s Settings) Check() error {
-	return config.Positive(map[string]int64{"--kafka-session": int64(s.Session)})
+	return config.Positive("--kafka-session", s.Session)
 }
 
 // Config configures the connection to the brokers.

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -131,22 +130,20 @@ func Complete[T any](settings *T, vars ...Vars) {
 	}
 }
 
-// Positive returns an error for each flag whose value is not above 0.
-func Positive(values map[string]int64) error { return atLeast(1, "must be above 0", values) }
-
-// NotNegative returns an error for each flag whose value is below 0; zero is what 0 means.
-func NotNegative(zero string, values map[string]int64) error {
-	return atLeast(0, "must not be below 0; 0 = "+zero, values)
+// Positive is an error that begins with the flag, unless its value is above 0.
+func Positive[T ~int | ~int64](flag string, value T) error {
+	if value > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s %v: must be above 0", flag, value)
 }
 
-func atLeast(least int64, rule string, values map[string]int64) error {
-	var errs []error
-	for _, flag := range slices.Sorted(maps.Keys(values)) {
-		if values[flag] < least {
-			errs = append(errs, fmt.Errorf("%s: %s", flag, rule))
-		}
+// NotNegative is an error that begins with the flag if its value is below 0. zero is what 0 means.
+func NotNegative[T ~int | ~int64](flag string, value T, zero string) error {
+	if value >= 0 {
+		return nil
 	}
-	return errors.Join(errs...)
+	return fmt.Errorf("%s %v: must not be below 0; 0 = %s", flag, value, zero)
 }
 
 // Shared returns the settings that must be the same in all processes that have them, each as name=value.

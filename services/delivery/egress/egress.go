@@ -33,7 +33,7 @@ type Settings struct {
 
 // Check validates the settings.
 func (s Settings) Check() error {
-	return config.Positive(map[string]int64{"--attempt-timeout": int64(s.Timeout)})
+	return config.Positive("--attempt-timeout", s.Timeout)
 }
 
 // Config configures a client. Zero values take the defaults given beside the fields.

@@ -26,7 +26,11 @@ type BreakerConfig struct {
 
 // Check validates the settings.
 func (c BreakerConfig) Check() error {
-	return config.Positive(map[string]int64{"--breaker-failures": int64(c.Failures), "--breaker-open": int64(c.Open), "--breaker-max-open": int64(c.MaxOpen)})
+	return errors.Join(
+		config.Positive("--breaker-failures", c.Failures),
+		config.Positive("--breaker-open", c.Open),
+		config.Positive("--breaker-max-open", c.MaxOpen),
+	)
 }
 
 func (c *BreakerConfig) setDefaults() {

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -24,9 +25,12 @@ type LaneConfig struct {
 
 // Check validates the settings.
 func (c LaneConfig) Check() error {
-	return config.Positive(map[string]int64{
-		"--receiver-in-flight": int64(c.PerReceiver), "--host-in-flight": int64(c.PerHost), "--company-in-flight": int64(c.PerCompany), "--in-flight": int64(c.Total),
-	})
+	return errors.Join(
+		config.Positive("--receiver-in-flight", c.PerReceiver),
+		config.Positive("--host-in-flight", c.PerHost),
+		config.Positive("--company-in-flight", c.PerCompany),
+		config.Positive("--in-flight", c.Total),
+	)
 }
 
 const (

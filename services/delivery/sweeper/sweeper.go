@@ -35,7 +35,11 @@ type Settings struct {
 
 // Check validates the settings.
 func (s Settings) Check() error {
-	err := config.Positive(map[string]int64{"--sweep-every": int64(s.Every), "--sweep-grace": int64(s.Grace), "--disable-failed": int64(s.DisableFailed)})
+	err := errors.Join(
+		config.Positive("--sweep-every", s.Every),
+		config.Positive("--sweep-grace", s.Grace),
+		config.Positive("--disable-failed", s.DisableFailed),
+	)
 	if s.DisableAfter < 0 {
 		err = errors.Join(err, fmt.Errorf("--disable-after %s: must not be below 0; 0 = never", s.DisableAfter))
 	}

@@ -297,7 +297,7 @@ VALUES ($1, $2, $3, $3, 'order.created', 3, 7, $4, $5, $4, $4, $4)`, k.Company, 
 	fail(enabled, 30, false)
 
 	owner := &disabler{}
-	s := newSweeper(k, "a", func(c *Config) { c.Subscriptions = owner })
+	s := newSweeper(k, "a", func(c *Config) { c.Settings, c.Subscriptions = config.Defaults[Settings](), owner })
 	require.NoError(t, s.disableFailing(t.Context()))
 	require.NoError(t, s.disableFailing(t.Context()))
 	require.Len(t, owner.reasons, 2, "as often as it is asked")

@@ -47,9 +47,10 @@ func (e Edge) Check() error {
 	if u, err := url.Parse(e.PublicURL); e.PublicURL != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "") {
 		errs = append(errs, fmt.Errorf("--public-url %q: must be a scheme and a host, such as https://api.example.com", e.PublicURL))
 	}
-	return errors.Join(append(errs, config.NotNegative("no limit", map[string]int64{
-		"--max-connections": int64(e.MaxConnections), "--max-connections-per-address": int64(e.MaxConnectionsPerAddress),
-	}))...)
+	return errors.Join(append(errs,
+		config.NotNegative("--max-connections", e.MaxConnections, "no limit"),
+		config.NotNegative("--max-connections-per-address", e.MaxConnectionsPerAddress, "no limit"),
+	)...)
 }
 
 // Config configures a [Server].
