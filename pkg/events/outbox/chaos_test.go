@@ -206,7 +206,7 @@ func (w *world) chaoticRelay(node string) *Relay {
 		for _, p := range r.parts {
 			p.limit = w.plan.batch
 		}
-		r.cfg.Inject = failpoint.On(points{
+		r.cfg.inject = failpoint.On(points{
 			beforeRenew:   unless(&frozen),
 			beforeProduce: func(context.Context) error { freeze(w.plan.frozenBefore); return nil },
 			afterAck: func(context.Context) error {

@@ -22,7 +22,7 @@ func CleanupJobs() []cleanup.Job {
 // cleanUp deletes expired rows while this relay owns bucket 0, so that only one relay does it.
 func (r *Relay) cleanUp(ctx context.Context) {
 	cleanup.Runner{
-		DB: r.db, Jobs: r.cfg.CleanupJobs, Every: r.cfg.Cleanup, Owner: r.ownsFirst, Log: r.log,
+		DB: r.db, Jobs: r.cfg.CleanupJobs, Every: r.cfg.cleanup, Owner: r.ownsFirst, Log: r.log,
 	}.Run(ctx)
 }
 
@@ -32,7 +32,7 @@ const sqlMeasure = `SELECT bucket, count(*), min(created_at) FROM outbox WHERE b
 
 // keepStats measures the outbox periodically. The interval grows with the duration of the count, which limits the load when the outbox is large.
 func (r *Relay) keepStats(ctx context.Context) {
-	t := time.NewTimer(r.cfg.Stats)
+	t := time.NewTimer(r.cfg.stats)
 	defer t.Stop()
 	for {
 		select {
@@ -44,7 +44,7 @@ func (r *Relay) keepStats(ctx context.Context) {
 		if err := r.measure(ctx); err != nil && ctx.Err() == nil {
 			r.log.WarnContext(ctx, "measuring the outbox failed", "error", err)
 		}
-		t.Reset(max(r.cfg.Stats, 20*time.Since(start)))
+		t.Reset(max(r.cfg.stats, 20*time.Since(start)))
 	}
 }
 

@@ -79,7 +79,7 @@ func (r *Relay) leaseTurn(ctx context.Context, renew, stopping bool) error {
 	patience := min(r.cfg.LeaseTTL/2, (r.cfg.LeaseTTL-r.cfg.LeaseMargin-r.cfg.Renew)*3/4)
 	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), patience)
 	defer cancel()
-	if err := r.cfg.Inject.At(ctx, beforeRenew); err != nil {
+	if err := r.cfg.inject.At(ctx, beforeRenew); err != nil {
 		return err
 	}
 	seen, err := r.readLeases(ctx, renew)

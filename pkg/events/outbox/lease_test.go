@@ -51,7 +51,7 @@ func TestRelaysShareTheBucketsFairly(t *testing.T) {
 
 // freezing keeps a relay from renewing its leases while it is frozen.
 func freezing(frozen *atomic.Bool) func(*Relay) {
-	return func(r *Relay) { r.cfg.Inject = failpoint.On(points{beforeRenew: unless(frozen)}) }
+	return func(r *Relay) { r.cfg.inject = failpoint.On(points{beforeRenew: unless(frozen)}) }
 }
 
 // A bucket never has two owners in the database, and the owner stops before its lease expires.
@@ -116,7 +116,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 		require.NoError(t, err)
 	}
 	g.run(g.relay("a", func(r *Relay) {
-		r.cfg.Cleanup, r.cfg.CleanupJobs = 20*time.Millisecond, append(CleanupJobs(), cleanup.TxMarkers)
+		r.cfg.cleanup, r.cfg.CleanupJobs = 20*time.Millisecond, append(CleanupJobs(), cleanup.TxMarkers)
 	}))
 	for table, left := range map[string]int{"tx_markers": 1, "events": 1} {
 		require.Eventually(t, func() bool { return g.count(table+" WHERE true") <= left }, eventually, 10*time.Millisecond, table)

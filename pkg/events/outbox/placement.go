@@ -46,7 +46,7 @@ var (
 // keepPlacement gives each bucket its number of partitions, and follows the topic when it grows, until ctx is done.
 func (r *Relay) keepPlacement(ctx context.Context) {
 	ctx = telemetry.Untraced(ctx)
-	t := time.NewTimer(r.cfg.Placement)
+	t := time.NewTimer(r.cfg.placement)
 	defer t.Stop()
 	var told time.Time
 	var last error
@@ -60,7 +60,7 @@ func (r *Relay) keepPlacement(ctx context.Context) {
 		err := r.placementTurn(ctx)
 		if err == nil {
 			told, last = time.Time{}, nil
-			t.Reset(r.cfg.Placement)
+			t.Reset(r.cfg.placement)
 			continue
 		}
 		if again := errors.Is(err, errBehind) == errors.Is(last, errBehind); ctx.Err() == nil && (!again || time.Since(told) > placeTold) {
@@ -71,7 +71,7 @@ func (r *Relay) keepPlacement(ctx context.Context) {
 				r.log.WarnContext(ctx, "events do not use all partitions yet", "topic", topics.Events, "error", err)
 			}
 		}
-		t.Reset(min(placeRetry, r.cfg.Placement))
+		t.Reset(min(placeRetry, r.cfg.placement))
 	}
 }
 
@@ -205,13 +205,13 @@ func (r *Relay) grow(ctx context.Context, buckets []lease, n int32) error {
 func (r *Relay) routersReady(ctx context.Context, n int32) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	groups, err := r.admin.DescribeGroups(ctx, r.cfg.Routers)
+	groups, err := r.admin.DescribeGroups(ctx, topics.Routers)
 	if err = errors.Join(err, groups.Error()); err != nil {
-		return fmt.Errorf("read members of group %s: %w", r.cfg.Routers, err)
+		return fmt.Errorf("read members of group %s: %w", topics.Routers, err)
 	}
-	group := groups[r.cfg.Routers]
+	group := groups[topics.Routers]
 	if owned := len(group.AssignedPartitions()[topics.Events]); owned < int(n) {
-		return fmt.Errorf("members of group %s own %d of the partitions", r.cfg.Routers, owned)
+		return fmt.Errorf("members of group %s own %d of the partitions", topics.Routers, owned)
 	}
 	for r.client.ForceMetadataRefresh(); !r.knows(n); {
 		if !sleep(ctx, routersEvery) {
@@ -292,9 +292,9 @@ func (r *Relay) routed(ctx context.Context) error {
 		return fmt.Errorf("read ends of topic %s: %w", topics.Events, err)
 	}
 	for {
-		committed, err := r.admin.FetchOffsets(ctx, r.cfg.Routers)
+		committed, err := r.admin.FetchOffsets(ctx, topics.Routers)
 		if err = errors.Join(err, committed.Error()); err != nil {
-			return fmt.Errorf("read offsets of group %s: %w", r.cfg.Routers, err)
+			return fmt.Errorf("read offsets of group %s: %w", topics.Routers, err)
 		}
 		var behind error
 		ends.Each(func(end kadm.ListedOffset) {

@@ -147,8 +147,8 @@ func TestAddedPartitionsKeepTheOrderOfEvents(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	often := func(r *Relay) {
-		r.cfg.Placement = 50 * time.Millisecond
-		r.cfg.Inject = failpoint.On(points{beforeProduce: func(context.Context) error { // batches are in flight when a pause begins
+		r.cfg.placement = 50 * time.Millisecond
+		r.cfg.inject = failpoint.On(points{beforeProduce: func(context.Context) error { // batches are in flight when a pause begins
 			time.Sleep(rand.N(50 * time.Millisecond))
 			return nil
 		}})
@@ -179,7 +179,7 @@ func TestAddedPartitionsKeepTheOrderOfEvents(t *testing.T) {
 func TestRecreatedTopicMayHaveFewerPartitions(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	g.run(g.relay("a", func(r *Relay) { r.cfg.Placement = 50 * time.Millisecond }))
+	g.run(g.relay("a", func(r *Relay) { r.cfg.placement = 50 * time.Millisecond }))
 	f := newFleet(g)
 	f.change(1)
 	g.awaitPlaced(8)
@@ -227,7 +227,7 @@ func TestEventsDoNotWaitForRoutersThatAreBehind(t *testing.T) {
 	g := setup(t)
 	said := make(lines, 1000)
 	g.run(g.relay("a", func(r *Relay) {
-		r.cfg.Placement = 50 * time.Millisecond
+		r.cfg.placement = 50 * time.Millisecond
 		r.log = slog.New(slog.NewTextHandler(said, nil))
 	}))
 	r, f := g.route(), newFleet(g)

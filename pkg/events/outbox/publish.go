@@ -71,7 +71,7 @@ func (r *Relay) publish(ctx context.Context, v *view) (*publication, error) {
 	if !r.stillOwned(v.p) {
 		return nil, errLeaseOver
 	}
-	if err := r.cfg.Inject.At(ctx, beforeProduce); err != nil {
+	if err := r.cfg.inject.At(ctx, beforeProduce); err != nil {
 		return nil, err
 	}
 	ctx, span := startSend(ctx, v.rows)
@@ -85,7 +85,7 @@ func (r *Relay) publish(ctx context.Context, v *view) (*publication, error) {
 func (r *Relay) result(pub *publication) (*batch, error) {
 	defer pub.span.End()
 	defer pub.stop()
-	if err := r.cfg.Inject.At(pub.ctx, afterAck); err != nil {
+	if err := r.cfg.inject.At(pub.ctx, afterAck); err != nil {
 		return nil, err
 	}
 	b := r.sort(pub.ctx, pub.view, pub.errs)

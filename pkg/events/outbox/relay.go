@@ -61,16 +61,15 @@ type RelayConfig struct {
 	Settings
 
 	Node           string             // name of the process in leases and logs; the relay adds a unique suffix
-	DrainTimeout   time.Duration      // how long to wait for batches in flight when the relay stops [15s]
+	drainTimeout   time.Duration      // how long to wait for batches in flight when the relay stops [15s]
 	EventRetention time.Duration      // how long the event log keeps an event; required
 	EventQuota     int64              // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
-	Cleanup        time.Duration      // interval between deletions of expired rows, PostgreSQL only [1m]
+	cleanup        time.Duration      // interval between deletions of expired rows, PostgreSQL only [1m]
 	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
 	Jobs           []Job              // that run beside the relay
-	Stats          time.Duration      // interval between measurements of the outbox [10s]
-	Placement      time.Duration      // interval between looks for partitions that were added to the topic of events [10s]
-	Routers        string             // consumer group of the routers [topics.Routers]
-	Inject         failpoint.Injector // disturbs the relay in tests; nil in production
+	stats          time.Duration      // interval between measurements of the outbox [10s]
+	placement      time.Duration      // interval between looks for partitions that were added to the topic of events [10s]
+	inject         failpoint.Injector // disturbs the relay in tests; nil in production
 	Log            *slog.Logger
 }
 
@@ -83,11 +82,10 @@ const day = 24 * time.Hour
 
 func (c RelayConfig) withDefaults() RelayConfig {
 	config.Complete(&c.Settings)
-	c.DrainTimeout = cmp.Or(c.DrainTimeout, 15*time.Second)
-	c.Cleanup = cmp.Or(c.Cleanup, time.Minute)
-	c.Stats = cmp.Or(c.Stats, 10*time.Second)
-	c.Placement = cmp.Or(c.Placement, 10*time.Second)
-	c.Routers = cmp.Or(c.Routers, topics.Routers)
+	c.drainTimeout = cmp.Or(c.drainTimeout, 15*time.Second)
+	c.cleanup = cmp.Or(c.cleanup, time.Minute)
+	c.stats = cmp.Or(c.stats, 10*time.Second)
+	c.placement = cmp.Or(c.placement, 10*time.Second)
 	c.Node = cmp.Or(c.Node, "relay")
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -238,12 +236,12 @@ func wake(c chan<- struct{}) {
 func (r *Relay) drain() {
 	done := make(chan struct{})
 	go func() { r.workers.Wait(); close(done) }()
-	t := time.NewTimer(r.cfg.DrainTimeout)
+	t := time.NewTimer(r.cfg.drainTimeout)
 	defer t.Stop()
 	select {
 	case <-done:
 	case <-t.C:
-		r.log.Warn("relay stopped with batches in flight", "after", r.cfg.DrainTimeout.String())
+		r.log.Warn("relay stopped with batches in flight", "after", r.cfg.drainTimeout.String())
 	}
 	close(r.abort)
 }

@@ -125,7 +125,7 @@ func TestFrozenRelayOnlyRepeats(t *testing.T) {
 				return nil
 			}
 			zombie := g.relay("zombie", func(r *Relay) {
-				r.cfg.Inject = failpoint.On(points{beforeRenew: unless(&frozen), place: freeze})
+				r.cfg.inject = failpoint.On(points{beforeRenew: unless(&frozen), place: freeze})
 			})
 			stop := g.run(zombie)
 			<-froze
@@ -152,7 +152,7 @@ func TestRelayThatFailsBetweenAckAndDeleteRepeats(t *testing.T) {
 	g.append(c, messages...)
 	var failures atomic.Int32
 	g.run(g.relay("a", func(r *Relay) {
-		r.cfg.Inject = failpoint.On(points{afterAck: func(context.Context) error {
+		r.cfg.inject = failpoint.On(points{afterAck: func(context.Context) error {
 			if failures.Add(1) <= 2 {
 				return errors.New("the database is gone")
 			}

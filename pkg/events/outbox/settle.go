@@ -82,7 +82,7 @@ func (r *Relay) settleOnce(ctx context.Context, all []decided, republished bool)
 		if err := deleteRows(ctx, tx, all); err != nil {
 			return err
 		}
-		if err := r.cfg.Inject.At(ctx, afterDelete); err != nil {
+		if err := r.cfg.inject.At(ctx, afterDelete); err != nil {
 			return err
 		}
 		if republished {

@@ -57,7 +57,7 @@ func (g *testKit) relay(node string, change ...func(*Relay)) *Relay {
 	g.t.Helper()
 	cfg := RelayConfig{
 		Settings: Settings{LeaseTTL: time.Second, LeaseMargin: 200 * time.Millisecond, Renew: 100 * time.Millisecond, FullSweep: time.Second, PublishTimeout: 2 * time.Second}, Node: node,
-		EventRetention: 30 * day, DrainTimeout: 2 * time.Second,
+		EventRetention: 30 * day, drainTimeout: 2 * time.Second,
 	}
 	if dbtest.OnRealBrokers() {
 		cfg.PublishTimeout = 0 // the default: new topics of a busy cluster take their time, and what times out is published again

@@ -36,22 +36,22 @@ func TestPrivateNoticesLeaveNothingBehind(t *testing.T) {
 	for i := range 7 {
 		mail(fmt.Sprintf("kim%d@example.com", i), Invitation)
 	}
-	for range sender.cfg.PerDay + 2 {
+	for range sender.cfg.perDay + 2 {
 		mail("anna@example.com", Private+"reset")
 	}
 	require.True(t, k.add(c, newNotice()))
 	require.NoError(t, sender.SendDue(t.Context()))
-	require.Equal(t, map[string]int{sent: 7 + sender.cfg.PerDay + 1, "pending": 2}, count(), "five mails to one address a day here")
+	require.Equal(t, map[string]int{sent: 7 + sender.cfg.perDay + 1, "pending": 2}, count(), "five mails to one address a day here")
 	k.advance(25 * time.Hour)
 	require.NoError(t, sender.SendDue(t.Context()))
-	require.Equal(t, map[string]int{sent: 7 + sender.cfg.PerDay + 3}, count())
+	require.Equal(t, map[string]int{sent: 7 + sender.cfg.perDay + 3}, count())
 	private := 0
 	for _, m := range s.mails() {
 		if strings.Contains(m.body, "/link/secret") {
 			private++
 		}
 	}
-	require.Equal(t, 7+sender.cfg.PerDay+2, private)
+	require.Equal(t, 7+sender.cfg.perDay+2, private)
 	var left int
 	require.NoError(t, k.db.QueryRow(t.Context(), `SELECT count(*) FROM notices WHERE company_id = $1 AND body LIKE '%secret%'`, c).Scan(&left))
 	require.Zero(t, left)

@@ -28,15 +28,17 @@ type Transport interface {
 // Find looks for what is worth a notice, over all companies, and adds it.
 type Find func(ctx context.Context) error
 
+// findEvery is the interval between searches.
+const findEvery = 5 * time.Minute
+
 // Config configures a [Sender].
 type Config struct {
 	DB        *db.DB
 	Find      []Find
 	Transport Transport     // nil = notices are kept, and not sent
 	From      string        // address of the sender; required with Transport
-	Every     time.Duration // interval between passes; 10 s
-	FindEvery time.Duration // interval between searches; 5 min
-	PerDay    int           // mails in 24 hours to the owners of a company, and to one address about an account; 50
+	every     time.Duration // interval between passes; 10 s
+	perDay    int           // mails in 24 hours to the owners of a company, and to one address about an account; 50
 	Log       *slog.Logger
 }
 
@@ -49,9 +51,8 @@ func NewSender(cfg Config) *Sender {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.Every = cmp.Or(cfg.Every, 10*time.Second)
-	cfg.FindEvery = cmp.Or(cfg.FindEvery, 5*time.Minute)
-	cfg.PerDay = cmp.Or(cfg.PerDay, 50)
+	cfg.every = cmp.Or(cfg.every, 10*time.Second)
+	cfg.perDay = cmp.Or(cfg.perDay, 50)
 	return &Sender{cfg}
 }
 
@@ -67,7 +68,7 @@ func (s *Sender) Run(ctx context.Context, owner func() bool) {
 	if s.cfg.Transport == nil {
 		s.cfg.Log.InfoContext(ctx, "notices to owners are kept but not sent, because --smtp-url is not set")
 	}
-	t := time.NewTicker(s.cfg.Every)
+	t := time.NewTicker(s.cfg.every)
 	defer t.Stop()
 	var found time.Time
 	for {
@@ -80,7 +81,7 @@ func (s *Sender) Run(ctx context.Context, owner func() bool) {
 			oldest.Set(0) // the owner measures
 			continue
 		}
-		if time.Since(found) >= s.cfg.FindEvery {
+		if time.Since(found) >= findEvery {
 			found = time.Now()
 			s.find(telemetry.Untraced(ctx))
 		}
@@ -191,9 +192,9 @@ func (s *Sender) handle(ctx context.Context, d *draft) error {
 	case d.Recipient == "":
 		return s.end(ctx, d, unaddressed, errors.New("the company has no active user with the role owner and an e-mail address"))
 	case over && d.private(): // what somebody must know of their account comes late at worst
-		return s.postpone(ctx, d, fmt.Errorf("the address got %d mails in 24 hours", s.cfg.PerDay))
+		return s.postpone(ctx, d, fmt.Errorf("the address got %d mails in 24 hours", s.cfg.perDay))
 	case over:
-		return s.end(ctx, d, suppressed, fmt.Errorf("the company got %d mails in 24 hours", s.cfg.PerDay))
+		return s.end(ctx, d, suppressed, fmt.Errorf("the company got %d mails in 24 hours", s.cfg.perDay))
 	}
 	m, err := s.message(d)
 	if err != nil {
@@ -229,7 +230,7 @@ func (s *Sender) many(ctx context.Context, d *draft) (bool, error) {
 	if err := s.cfg.DB.QueryRow(ctx, query, args...).Scan(&n); err != nil {
 		return false, fmt.Errorf("count notices: %w", err)
 	}
-	return n >= s.cfg.PerDay, nil
+	return n >= s.cfg.perDay, nil
 }
 
 func (d *draft) private() bool { return strings.HasPrefix(d.Kind, Private) }

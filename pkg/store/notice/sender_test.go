@@ -98,7 +98,7 @@ func (k *kit) sender(s *server, scheme string) *Sender {
 	k.t.Helper()
 	smtp, err := newSMTP(scheme+"://"+url.UserPassword(mailUser, mailPassword).String()+"@"+s.address, s.trust)
 	require.NoError(k.t, err)
-	return NewSender(Config{DB: k.db, Transport: smtp, From: "Tradegrid <tradegrid@example.com>", PerDay: 5})
+	return NewSender(Config{DB: k.db, Transport: smtp, From: "Tradegrid <tradegrid@example.com>", perDay: 5})
 }
 
 func (k *kit) start() (*server, *Sender) {
@@ -365,12 +365,12 @@ func TestLimitPerCompany(t *testing.T) {
 	k := setup(t)
 	s, sender := k.start()
 	c, neighbour := k.company("Flapping", "anna@example.com"), k.company("Other", "ben@example.com")
-	for range sender.cfg.PerDay + 2 {
+	for range sender.cfg.perDay + 2 {
 		k.add(c, newNotice())
 	}
 	k.add(neighbour, newNotice())
 	require.NoError(t, sender.SendDue(t.Context()))
-	require.Len(t, s.mails(), sender.cfg.PerDay+1)
+	require.Len(t, s.mails(), sender.cfg.perDay+1)
 	over := 0
 	for _, r := range k.rows(c) {
 		if r.Status == suppressed {
@@ -381,7 +381,7 @@ func TestLimitPerCompany(t *testing.T) {
 	k.advance(25 * time.Hour)
 	k.add(c, newNotice())
 	require.NoError(t, sender.SendDue(t.Context()))
-	require.Len(t, s.mails(), sender.cfg.PerDay+2)
+	require.Len(t, s.mails(), sender.cfg.perDay+2)
 }
 
 func TestCompanyWithoutOwner(t *testing.T) {
@@ -428,7 +428,7 @@ func TestRun(t *testing.T) {
 	c := k.company("Nordic", "anna@example.com")
 	var owner atomic.Bool
 	var searches, asked atomic.Int64
-	sender.cfg.Every = time.Millisecond
+	sender.cfg.every = time.Millisecond
 	sender.cfg.Find = []Find{func(context.Context) error {
 		if searches.Add(1) == 1 {
 			k.add(c, newNotice())

@@ -32,12 +32,14 @@ import (
 // documents of the transaction, so do them before.
 type Member func(ctx context.Context, tx *db.Tx, number int64) error
 
+// txTimeout is that of one transaction, retries included.
+const txTimeout = 25 * time.Second
+
 // Config configures group commits. Only DB is required.
 type Config struct {
 	DB         *db.DB
-	MaxBatch   int           // documents per transaction; default 64
-	MaxWaiting int           // waiting documents per company and kind; default 1000
-	Timeout    time.Duration // of one transaction including retries; default 25 s
+	MaxBatch   int // documents per transaction; default 64
+	MaxWaiting int // waiting documents per company and kind; default 1000
 
 	// Serializable raises the isolation level. The default, READ COMMITTED, is enough: members do not read, and all
 	// their writes come after the counter row, whose lock serialises the transactions of a company and kind.
@@ -98,9 +100,6 @@ func New(cfg Config) *Committer {
 	}
 	if cfg.MaxWaiting <= 0 {
 		cfg.MaxWaiting = 1000
-	}
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = 25 * time.Second
 	}
 	if cfg.MaxRunning <= 0 {
 		cfg.MaxRunning = 4
@@ -439,7 +438,7 @@ func (c *Committer) options(batch []*entry) []db.Option {
 func (c *Committer) begin(batch []*entry) (context.Context, func()) {
 	groupCommitSize.Observe(float64(len(batch)))
 	if len(batch) == 1 {
-		return context.WithTimeout(context.WithoutCancel(batch[0].ctx), c.cfg.Timeout)
+		return context.WithTimeout(context.WithoutCancel(batch[0].ctx), txTimeout)
 	}
 	links := make([]trace.Link, len(batch))
 	for i, e := range batch {
@@ -449,7 +448,7 @@ func (c *Committer) begin(batch []*entry) (context.Context, func()) {
 	if k := batch[0].key; !several(batch) {
 		about = append(about, attribute.String("app.company.id", k.company.String()))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), txTimeout)
 	if !several(batch) {
 		ctx = tenant.With(ctx, batch[0].key.company)
 	}

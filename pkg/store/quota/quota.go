@@ -9,7 +9,6 @@ package quota
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,12 +27,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/notice"
 )
 
+// writeEvery is the interval between writes.
+const writeEvery = 10 * time.Second
+
 // Config configures a [Meter].
 type Config struct {
 	DB    *db.DB
-	Kind  string        // what is counted, such as "answers"; the label of the metrics
-	Limit int64         // bytes per company; 0 = no quota, and nothing is counted
-	Every time.Duration // interval between writes; default 10 s
+	Kind  string // what is counted, such as "answers"; the label of the metrics
+	Limit int64  // bytes per company; 0 = no quota, and nothing is counted
 
 	// Beyond says what happens above the quota. Owners are told it once a month when a company has used 80 % of its quota;
 	// "" = they are not told.
@@ -56,7 +57,6 @@ type Meter struct {
 
 // New returns a meter.
 func New(cfg Config) *Meter {
-	cfg.Every = cmp.Or(cfg.Every, 10*time.Second)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -143,7 +143,7 @@ func (m *Meter) Run(ctx context.Context) error {
 	if m.Limit() == 0 {
 		return nil
 	}
-	t := time.NewTicker(m.cfg.Every)
+	t := time.NewTicker(writeEvery)
 	defer t.Stop()
 	for {
 		select {

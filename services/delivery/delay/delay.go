@@ -21,29 +21,28 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
+// windowBytes bounds the records of a partition that are in memory before they are due.
+const windowBytes = 8 << 20
+
 // Config configures a [Forwarder]. Zero values take the defaults named beside the fields.
 type Config struct {
-	Kafka       kafka.Config
-	Group       string        // consumer group of all topics; topics.Delays
-	InstanceID  string        // static membership in the group; empty = none
-	Lines       []topics.Line // topics.Lines()
-	Window      int           // records per partition held in memory before they are due; 5 000
-	WindowBytes int64         // the same in bytes; 8 MiB
-	Retry       time.Duration // pause before a failed record is produced again; 500 ms
-	Log         *slog.Logger
+	Kafka      kafka.Config
+	InstanceID string        // static membership in the group; empty = none
+	Lines      []topics.Line // topics.Lines()
+	window     int           // records per partition held in memory before they are due; 5 000
+	retry      time.Duration // pause before a failed record is produced again; 500 ms
+	Log        *slog.Logger
 }
 
 func (c *Config) setDefaults() {
-	c.Group = cmp.Or(c.Group, topics.Delays)
 	if len(c.Lines) == 0 {
 		c.Lines = topics.Lines()
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	c.Window = cmp.Or(c.Window, 5000)
-	c.WindowBytes = cmp.Or(c.WindowBytes, 8<<20)
-	c.Retry = cmp.Or(c.Retry, 500*time.Millisecond)
+	c.window = cmp.Or(c.window, 5000)
+	c.retry = cmp.Or(c.retry, 500*time.Millisecond)
 }
 
 // Forwarder produces delayed records to topics.Deliveries when they are due. Records wait in Kafka; only a window of each
@@ -75,8 +74,8 @@ func (d *Forwarder) Run(ctx context.Context) error {
 		wait = min(wait, fetchWait(line.Delay))
 	}
 	return kafka.Consume(ctx, kafka.ConsumerConfig{
-		Client: d.cfg.Kafka, Group: d.cfg.Group, Topics: names, InstanceID: d.cfg.InstanceID,
-		WindowRecords: d.cfg.Window, WindowBytes: d.cfg.WindowBytes,
+		Client: d.cfg.Kafka, Group: topics.Delays, Topics: names, InstanceID: d.cfg.InstanceID,
+		WindowRecords: d.cfg.window, WindowBytes: windowBytes,
 		Handle: func(ctx context.Context, rec *kafka.Record) { delayTopics[rec.Topic].add(ctx, rec) },
 		Opts:   []kgo.Opt{kgo.FetchMaxWait(wait)},
 	})
@@ -159,7 +158,7 @@ func (t *delayTopic) deadLetter(ctx context.Context, rec *kafka.Record, cause er
 			return
 		}
 		t.d.cfg.Log.ErrorContext(ctx, "dead letter not written", "topic", t.Topic, "error", err)
-		pause := time.NewTimer(t.d.cfg.Retry)
+		pause := time.NewTimer(t.d.cfg.retry)
 		select {
 		case <-pause.C:
 		case <-rec.Stopping():
@@ -232,7 +231,7 @@ func (p *lookahead) forward(ctx context.Context, w waiting) {
 	p.topic.d.client.Produce(ctx, next, func(_ *kgo.Record, err error) {
 		if err != nil {
 			p.topic.d.cfg.Log.WarnContext(ctx, "delayed record not forwarded", "topic", p.topic.Topic, "offset", w.rec.Offset, "error", err)
-			p.push(waiting{w.rec, time.Now().Add(p.topic.d.cfg.Retry)})
+			p.push(waiting{w.rec, time.Now().Add(p.topic.d.cfg.retry)})
 			return
 		}
 		failpoint.Pass("delay.forwarded")

@@ -18,7 +18,7 @@ import (
 // delayLines starts a dispatcher's delay lines; they need no database.
 func runDelayLines(k *dispatchtest.Kit, lines []topics.Line, window int) (stop func()) {
 	k.T.Helper()
-	d, err := New(Config{Kafka: k.Kafka, Lines: lines, Window: window, Retry: 20 * time.Millisecond})
+	d, err := New(Config{Kafka: k.Kafka, Lines: lines, window: window, retry: 20 * time.Millisecond})
 	require.NoError(k.T, err)
 	return k.Run(d.Run)
 }

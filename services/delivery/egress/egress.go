@@ -25,6 +25,9 @@ import (
 // MaxBody is the maximum number of bytes read of a response body.
 const MaxBody = 2048
 
+// connectTimeout is that of the TCP connection.
+const connectTimeout = 3 * time.Second
+
 // Settings are those of a client. A timeout of zero is the default.
 type Settings struct {
 	AllowInsecure bool          `help:"Allow http:// and private addresses. For development only." same:"platform"`
@@ -40,12 +43,11 @@ func (s Settings) Check() error {
 type Config struct {
 	Settings
 
-	AllowPrivate    bool          // allow non-public addresses; for development only
-	ConnectTimeout  time.Duration // timeout of the TCP connection; 3 s
-	MaxConnsPerHost int           // 64; must exceed the number of concurrent requests to one host
-	Proxy           *url.URL      // for all requests; nil = direct
+	AllowPrivate    bool     // allow non-public addresses; for development only
+	MaxConnsPerHost int      // 64; must exceed the number of concurrent requests to one host
+	Proxy           *url.URL // for all requests; nil = direct
 	RootCAs         *x509.CertPool
-	Resolver        *net.Resolver
+	resolver        *net.Resolver
 }
 
 // Client sends requests to public addresses. It is safe for concurrent use.
@@ -63,7 +65,6 @@ type Answer struct {
 
 // New creates a client.
 func New(cfg Config) *Client {
-	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, 3*time.Second)
 	config.Complete(&cfg.Settings)
 	cfg.MaxConnsPerHost = cmp.Or(cfg.MaxConnsPerHost, 64)
 	return &Client{cfg: cfg, transport: newTransport(cfg)}
@@ -78,7 +79,7 @@ func (c *Client) With(cert *tls.Certificate) *Client {
 }
 
 func newTransport(cfg Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 15 * time.Second, Resolver: cfg.Resolver}
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second, Resolver: cfg.resolver}
 	dial := dialer.DialContext
 	switch {
 	case cfg.Proxy != nil:
@@ -231,7 +232,7 @@ func (c *Client) explain(ctx, limited context.Context, err error) error {
 	case isTLS(err):
 		return &Error{TLS, "the receiver's TLS certificate or handshake was not accepted: " + tlsDetail(err), err}
 	case errors.As(err, &op) && op.Op == "dial" && op.Timeout():
-		return &Error{Timeout, "no connection to the receiver within " + c.cfg.ConnectTimeout.String(), err}
+		return &Error{Timeout, "no connection to the receiver within " + connectTimeout.String(), err}
 	case limited.Err() != nil || errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &nerr) && nerr.Timeout()):
 		return &Error{Timeout, "no complete answer within " + c.cfg.Timeout.String(), err}
 	case errors.As(err, &op) && op.Op == "dial":

@@ -186,14 +186,14 @@ func TestPostRefusesAddresses(t *testing.T) {
 	requireKind(t, err, Refused, "not public")
 	_, err = post(t, Config{}, u)
 	requireKind(t, err, Refused, "https://")
-	_, err = post(t, Config{Settings: Settings{AllowInsecure: true}, Resolver: resolverTo(t, [4]byte{127, 0, 0, 1})},
+	_, err = post(t, Config{Settings: Settings{AllowInsecure: true}, resolver: resolverTo(t, [4]byte{127, 0, 0, 1})},
 		mustParse(t, "http://innocent.example:"+u.Port()+"/"))
 	requireKind(t, err, Refused, "not public")
 }
 
 func TestPostDNS(t *testing.T) {
 	t.Parallel()
-	_, err := post(t, Config{Resolver: resolverTo(t, [4]byte{})}, mustParse(t, "https://nowhere.example/"))
+	_, err := post(t, Config{resolver: resolverTo(t, [4]byte{})}, mustParse(t, "https://nowhere.example/"))
 	requireKind(t, err, DNS, "could not be resolved")
 }
 

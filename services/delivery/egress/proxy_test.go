@@ -72,7 +72,7 @@ func TestProxy(t *testing.T) {
 			}))
 			t.Cleanup(receiver.Close)
 			p := newConnector(t, receiver.Listener.Addr().String(), secure)
-			cfg := Config{Settings: Settings{Timeout: 5 * time.Second}, RootCAs: x509.NewCertPool(), Resolver: resolverTo(t, [4]byte{8, 8, 8, 8}), Proxy: mustParse(t, p.URL)}
+			cfg := Config{Settings: Settings{Timeout: 5 * time.Second}, RootCAs: x509.NewCertPool(), resolver: resolverTo(t, [4]byte{8, 8, 8, 8}), Proxy: mustParse(t, p.URL)}
 			cfg.RootCAs.AddCert(receiver.Certificate())
 			if secure {
 				cfg.RootCAs.AddCert(p.Certificate())
@@ -91,7 +91,7 @@ func TestProxyGetsOnlyPublicAddresses(t *testing.T) {
 	receiver := serve(t, func(http.ResponseWriter, *http.Request) {})
 	p := newConnector(t, receiver.Host, false)
 	for _, target := range []string{"https://name.example/", "https://127.0.0.1/", "https://169.254.169.254/latest", "https://[::1]:8443/"} {
-		_, err := post(t, Config{Resolver: resolverTo(t, [4]byte{10, 0, 0, 1}), Proxy: mustParse(t, p.URL)}, mustParse(t, target))
+		_, err := post(t, Config{resolver: resolverTo(t, [4]byte{10, 0, 0, 1}), Proxy: mustParse(t, p.URL)}, mustParse(t, target))
 		requireKind(t, err, Refused, "not public")
 	}
 	require.Empty(t, p.requests())
@@ -103,7 +103,7 @@ func TestProxyFaults(t *testing.T) {
 	gone := newConnector(t, "", false)
 	gone.Close()
 	for _, p := range []*connector{refusing, gone} {
-		_, err := post(t, Config{Settings: Settings{AllowInsecure: true}, Resolver: resolverTo(t, [4]byte{8, 8, 8, 8}), Proxy: mustParse(t, p.URL)}, mustParse(t, "http://example.com/"))
+		_, err := post(t, Config{Settings: Settings{AllowInsecure: true}, resolver: resolverTo(t, [4]byte{8, 8, 8, 8}), Proxy: mustParse(t, p.URL)}, mustParse(t, "http://example.com/"))
 		requireKind(t, err, Connect, "through the platform's proxy")
 	}
 	for raw, ok := range map[string]bool{

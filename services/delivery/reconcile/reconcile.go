@@ -38,7 +38,7 @@ type Config struct {
 	Group      string // consumer group of the routers
 	Events     *event.Registry
 	Components match.Components
-	Every      time.Duration // pause between comparisons; the topic is looked at in each step; 30 s
+	every      time.Duration // pause between comparisons; the topic is looked at in each step; 30 s
 	Log        *slog.Logger  // discards by default
 }
 
@@ -67,7 +67,7 @@ func New(d *db.DB, admin *kadm.Client, cfg Config) *Reconciler {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.Every = cmp.Or(cfg.Every, 30*time.Second)
+	cfg.every = cmp.Or(cfg.every, 30*time.Second)
 	r := &Reconciler{cfg: cfg, db: d, admin: admin, now: time.Now}
 	r.companies = func(ctx context.Context, after uuid.UUID) ([]uuid.UUID, error) {
 		return store.SelectSubscribers(ctx, d, after, pageSize)
@@ -118,7 +118,7 @@ func (r *Reconciler) Step(ctx context.Context) error {
 		}
 	}
 	if r.until == nil {
-		if r.now().Sub(r.compared) < r.cfg.Every {
+		if r.now().Sub(r.compared) < r.cfg.every {
 			return nil
 		}
 		if topic, err = r.begin(ctx); err != nil {

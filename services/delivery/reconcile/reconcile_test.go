@@ -38,7 +38,7 @@ func auditOf(t *testing.T, d *db.DB) *audit {
 	t.Helper()
 	k := dispatchtest.New(t, d)
 	group := topics.Routers + "-" + k.Company.String() // other tests store their progress in the same database
-	cfg := Config{Group: group, Events: dispatchtest.Registry(), Components: dispatchtest.Components{}, Every: 1}
+	cfg := Config{Group: group, Events: dispatchtest.Registry(), Components: dispatchtest.Components{}, every: 1}
 	a := &audit{Kit: k, Reconciler: New(k.DB, kadm.NewClient(k.Client), cfg), group: group, sub: k.Subscription()}
 	a.companies = func(context.Context, uuid.UUID) ([]uuid.UUID, error) { return []uuid.UUID{uuid.UUID(k.Company)}, nil }
 	k.Set(a.sub, "updated_at = $3", time.Now().Add(-time.Hour))

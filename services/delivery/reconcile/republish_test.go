@@ -219,7 +219,7 @@ func TestLossIsFoundBetweenComparisons(t *testing.T) {
 	a.raise(e)
 	a.delivered(e)
 	a.compared()
-	a.cfg.Every = time.Hour
+	a.cfg.every = time.Hour
 	before := a.progress.heads
 	a.raise(a.Event("order.created"))
 	require.NoError(t, a.Step(t.Context()))

@@ -31,17 +31,20 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
+const (
+	cachedCompanies = 100_000 // whose subscriptions are in memory
+	maxBatch        = 500     // events
+)
+
 // Config configures a [Router]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka      kafka.Config
 	Group      string               // topics.Routers
 	InstanceID string               // static membership in the group; empty = none
 	TTL        time.Duration        // time to live of a delivery; required
-	CacheTTL   time.Duration        // maximum age of cached subscriptions; 5 s
-	CacheSize  int                  // companies whose subscriptions are cached; 100 000
-	Batch      int                  // events per batch; 500
+	cacheTTL   time.Duration        // maximum age of cached subscriptions; 5 s
 	Backoff    time.Duration        // first pause after a failed step, doubling up to 64 times that; 50 ms
-	Tracer     trace.TracerProvider // the global one
+	tracer     trace.TracerProvider // the global one
 	Log        *slog.Logger
 }
 
@@ -49,13 +52,11 @@ func (c *Config) setDefaults() {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Tracer == nil {
-		c.Tracer = otel.GetTracerProvider()
+	if c.tracer == nil {
+		c.tracer = otel.GetTracerProvider()
 	}
 	c.Group = cmp.Or(c.Group, topics.Routers)
-	c.CacheTTL = cmp.Or(c.CacheTTL, 5*time.Second)
-	c.CacheSize = cmp.Or(c.CacheSize, 100_000)
-	c.Batch = cmp.Or(c.Batch, 500)
+	c.cacheTTL = cmp.Or(c.cacheTTL, 5*time.Second)
 	c.Backoff = cmp.Or(c.Backoff, 50*time.Millisecond)
 }
 
@@ -102,7 +103,7 @@ func New(d *db.DB, registry *event.Registry, components match.Components, cfg Co
 	if cfg.TTL <= 0 {
 		return nil, errors.New("start router: TTL is required")
 	}
-	subs, err := match.NewCache(d, cfg.CacheSize, cfg.CacheTTL, cfg.Log)
+	subs, err := match.NewCache(d, cachedCompanies, cfg.cacheTTL, cfg.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func New(d *db.DB, registry *event.Registry, components match.Components, cfg Co
 	}
 	return &Router{
 		cfg: cfg, db: d, registry: registry, components: components, subs: subs,
-		client: client, out: client, dead: deadletter.New(client), tracer: cfg.Tracer.Tracer("tradegrid/dispatch"), now: time.Now,
+		client: client, out: client, dead: deadletter.New(client), tracer: cfg.tracer.Tracer("tradegrid/dispatch"), now: time.Now,
 	}, nil
 }
 
@@ -126,7 +127,7 @@ func (r *Router) Run(ctx context.Context) error {
 	group.Go(func() error {
 		return kafka.Consume(ctx, kafka.ConsumerConfig{
 			Client: r.cfg.Kafka, Group: r.cfg.Group, Topics: []string{topics.Events}, InstanceID: r.cfg.InstanceID,
-			MaxBatch: r.cfg.Batch, HandleBatch: r.route,
+			MaxBatch: maxBatch, HandleBatch: r.route,
 		})
 	})
 	return group.Wait()

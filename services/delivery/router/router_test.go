@@ -214,7 +214,7 @@ func TestRouterSeesChangesOfSubscriptions(t *testing.T) {
 	k := dispatchtest.New(t, dbtest.Open(t))
 	sub := k.Subscription()
 	sent := k.Collect(topics.Deliveries)
-	r, err := New(k.DB, dispatchtest.Registry(), dispatchtest.Components{}, Config{Kafka: k.Kafka, TTL: dispatchtest.Policy().DeliveryTTL, CacheTTL: time.Hour})
+	r, err := New(k.DB, dispatchtest.Registry(), dispatchtest.Components{}, Config{Kafka: k.Kafka, TTL: dispatchtest.Policy().DeliveryTTL, cacheTTL: time.Hour})
 	require.NoError(t, err)
 	k.Run(r.Run)
 	k.Produce(k.Event("order.created").Record(t))
@@ -278,7 +278,7 @@ func TestRouterBelongsToTheTraceOfTheRequest(t *testing.T) {
 	sent := k.Collect(topics.Deliveries)
 	spans := tracetest.NewSpanRecorder()
 	r, err := New(k.DB, dispatchtest.Registry(), dispatchtest.Components{}, Config{
-		Kafka: k.Kafka, TTL: dispatchtest.Policy().DeliveryTTL, Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)),
+		Kafka: k.Kafka, TTL: dispatchtest.Policy().DeliveryTTL, tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)),
 	})
 	require.NoError(t, err)
 	stop := k.Run(r.Run)

@@ -21,7 +21,7 @@ type BreakerConfig struct {
 
 	// DownAfter is how long all attempts must fail, from the first to the last of them, before the receiver counts as down;
 	// 5 min. Deliveries keep their last attempt for the return of a receiver that is down.
-	DownAfter time.Duration `kong:"-"`
+	downAfter time.Duration
 }
 
 // Check validates the settings.
@@ -35,7 +35,7 @@ func (c BreakerConfig) Check() error {
 
 func (c *BreakerConfig) setDefaults() {
 	config.Complete(c)
-	c.DownAfter = cmp.Or(c.DownAfter, 5*time.Minute)
+	c.downAfter = cmp.Or(c.downAfter, 5*time.Minute)
 }
 
 // errAborted is the result of an attempt that this process aborted: it says nothing about the receiver.
@@ -147,7 +147,7 @@ func (b *breaker) track(result error) (recovered time.Time, changed bool) {
 		b.failingSince, b.failingStored = time.Time{}, false
 	case b.failingSince.IsZero():
 		b.failingSince = now
-	case !b.failingStored && now.Sub(b.failingSince) >= min(storeFailingAfter, b.cfg.DownAfter):
+	case !b.failingStored && now.Sub(b.failingSince) >= min(storeFailingAfter, b.cfg.downAfter):
 		b.failingStored, changed = true, true
 	}
 	return recovered, b.trackGone(result, now) || changed
@@ -162,7 +162,7 @@ func (b *breaker) trackGone(result error, now time.Time) (changed bool) {
 		b.goneSince, b.goneStored = time.Time{}, false
 	case b.goneSince.IsZero():
 		b.goneSince = now
-	case !b.goneStored && now.Sub(b.goneSince) >= min(storeFailingAfter, b.cfg.DownAfter):
+	case !b.goneStored && now.Sub(b.goneSince) >= min(storeFailingAfter, b.cfg.downAfter):
 		b.goneStored, changed = true, true
 	}
 	return changed
@@ -176,7 +176,7 @@ func (b *breaker) down(now time.Time) bool {
 }
 
 func (b *breaker) downAt(now time.Time) bool {
-	return !b.failingSince.IsZero() && now.Sub(b.failingSince) >= b.cfg.DownAfter
+	return !b.failingSince.IsZero() && now.Sub(b.failingSince) >= b.cfg.downAfter
 }
 
 // report passes on what is stored of the breaker.

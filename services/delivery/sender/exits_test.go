@@ -72,7 +72,7 @@ func newOutageKit(t *testing.T, configure func(*Config)) *outageKit {
 	cfg := quickConfig(k.Kafka)
 	cfg.Client.Session = time.Second
 	cfg.Egress.Timeout = time.Minute // receivers answer when a test tells them to, also on a busy machine
-	cfg.Opts = []kgo.Opt{kgo.Dialer(k.in.dial)}
+	cfg.opts = []kgo.Opt{kgo.Dialer(k.in.dial)}
 	configure(&cfg)
 	k.sender = New(cfg, k.DB, producer, k.cache)
 	k.stop = k.Run(k.sender.Run)

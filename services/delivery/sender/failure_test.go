@@ -41,9 +41,9 @@ func TestSenderTakesNoMoreWorkThanItCanRecord(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	k := newKit(t, d, func(c *Config) {
-		c.Results = ResultsConfig{Linger: time.Millisecond, Batch: 50, Limit: 100}
-		c.Lanes.Burst = 200            // on a busy machine, all are let in before the first results are there
-		c.Retry.MaxParks = 1000        // no sweeper here
+		c.Results = ResultsConfig{Linger: time.Millisecond, batch: 50, limit: 100}
+		c.Lanes.burst = 200            // on a busy machine, all are let in before the first results are there
+		c.Retry.maxParks = 1000        // no sweeper here
 		c.Egress.Timeout = time.Minute // a busy machine may pause for long: an attempt that it cuts off would be repeated
 	})
 	k.ForwardDelayed() // on a busy machine the lane may be full for a moment
@@ -138,7 +138,7 @@ func TestSenderTraces(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Tracer, c.PropagateTrace = provider, true })
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.tracer, c.PropagateTrace = provider, true })
 	k.ForwardDelayed()
 	var calls atomic.Int64
 	h := dispatchtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -29,7 +29,7 @@ func quickConfig(client kafka.Config) Config {
 	}
 	return Config{
 		Client:  client,
-		Retry:   RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Lines: lines, Delays: delays[:6], Jitter: -1, MaxWait: time.Hour},
+		Retry:   RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Lines: lines, delays: delays[:6], Jitter: -1, MaxWait: time.Hour},
 		Results: ResultsConfig{Linger: 5 * time.Millisecond},
 		Egress:  egress.Config{Settings: egress.Settings{AllowInsecure: true, Timeout: 2 * time.Second}, AllowPrivate: true},
 		Breaker: BreakerConfig{Failures: 1000},

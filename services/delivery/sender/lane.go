@@ -18,9 +18,9 @@ type LaneConfig struct {
 	PerCompany  int `name:"company-in-flight" help:"Maximum number of concurrent requests for one company." default:"64" reload:"true"`
 	Total       int `name:"in-flight" help:"Maximum number of concurrent requests of this process." default:"4000" reload:"true"`
 
-	QueueBytes int64 `kong:"-"` // bytes of queued deliveries of a slow or failing receiver; 1 MiB
-	Burst      int   `kong:"-"` // queued deliveries of a receiver that can take them within maxQueued; 2 048
-	BurstBytes int64 `kong:"-"` // the same in bytes; 16 MiB
+	queueBytes int64 // bytes of queued deliveries of a slow or failing receiver; 1 MiB
+	burst      int   // queued deliveries of a receiver that can take them within maxQueued; 2 048
+	burstBytes int64 // the same in bytes; 16 MiB
 }
 
 // Check validates the settings.
@@ -40,9 +40,9 @@ const (
 )
 
 func (c *LaneConfig) setDefaults() {
-	c.QueueBytes = cmp.Or(c.QueueBytes, 1<<20)
-	c.Burst = cmp.Or(c.Burst, 2048)
-	c.BurstBytes = cmp.Or(c.BurstBytes, 16<<20)
+	c.queueBytes = cmp.Or(c.queueBytes, 1<<20)
+	c.burst = cmp.Or(c.burst, 2048)
+	c.burstBytes = cmp.Or(c.burstBytes, 16<<20)
 	config.Complete(c)
 }
 
@@ -193,15 +193,15 @@ func (l *lane) queueLimit(cfg *LaneConfig, now time.Time) (jobs int, bytes int64
 func (l *lane) takes(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	switch {
 	case l.interval > 0 && l.speed() == slow:
-		return min(max(int(maxQueued/l.interval), cfg.PerReceiver), slowQueue), cfg.QueueBytes
+		return min(max(int(maxQueued/l.interval), cfg.PerReceiver), slowQueue), cfg.queueBytes
 	case l.unhealthy(now):
-		return slowQueue, cfg.QueueBytes
+		return slowQueue, cfg.queueBytes
 	case l.average == 0:
-		return cfg.Burst, cfg.BurstBytes
+		return cfg.burst, cfg.burstBytes
 	}
 	perSecond := max(l.rate, float64(cfg.PerReceiver)/l.average.Seconds())
-	jobs = min(max(int(perSecond*maxQueued.Seconds()*0.8), slowQueue), cfg.Burst)
-	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-slowQueue)/int64(max(cfg.Burst-slowQueue, 1))
+	jobs = min(max(int(perSecond*maxQueued.Seconds()*0.8), slowQueue), cfg.burst)
+	return jobs, cfg.queueBytes + (cfg.burstBytes-cfg.queueBytes)*int64(jobs-slowQueue)/int64(max(cfg.burst-slowQueue, 1))
 }
 
 // room is how much may be queued, and less of what gives way: it leaves half to the others.

@@ -57,7 +57,7 @@ func (r *testScheduler) end(j *job, took time.Duration, failed bool) []*job {
 func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := newTestScheduler(LaneConfig{PerReceiver: 2, PerHost: 8, PerCompany: 9, Total: 10, Burst: 1000})
+		r := newTestScheduler(LaneConfig{PerReceiver: 2, PerHost: 8, PerCompany: 9, Total: 10, burst: 1000})
 		companies := []tenant.ID{tenant.NewID(), tenant.NewID(), tenant.NewID()}
 		subs := make([]uuid.UUID, 15)
 		for i := range subs {
@@ -318,7 +318,7 @@ func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 // A healthy receiver's full queue is waited for, while it is worked off and for a moment only; others are not held up by it.
 func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{Burst: 1000})
+	r := newTestScheduler(LaneConfig{burst: 1000})
 	company, sub := tenant.NewID(), uuid.New()
 	first, _ := r.add(company, sub, "host")
 	running := append(first, fill(r, company, sub)...)
@@ -361,7 +361,7 @@ func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
 // A queue may also be full by the size of its deliveries.
 func TestQueueFullOfBytesIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{Burst: 1000, QueueBytes: 80, BurstBytes: 80})
+	r := newTestScheduler(LaneConfig{burst: 1000, queueBytes: 80, burstBytes: 80})
 	company, sub := tenant.NewID(), uuid.New()
 	running, _ := r.add(company, sub, "host")
 	running = append(running, fill(r, company, sub)...)
@@ -382,7 +382,7 @@ func TestQueueFullOfBytesIsWaitedFor(t *testing.T) {
 // Whoever waits for a full queue goes on, also when all the jobs that were to fill it are dropped as repeats.
 func TestWaitForAFullQueueEnds(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{Burst: 100})
+	r := newTestScheduler(LaneConfig{burst: 100})
 	company, sub := tenant.NewID(), uuid.New()
 	running, _ := r.add(company, sub, "host")
 	running = append(running, fill(r, company, sub)...)

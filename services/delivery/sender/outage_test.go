@@ -226,7 +226,7 @@ func TestANewEventEndsAnOutage(t *testing.T) {
 // With the real database and broker: the last attempt waits in its row, also when a dispatcher of the release before asks for it.
 func TestTheLastAttemptWaitsForAReceiverThatIsDown(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Breaker.DownAfter = time.Millisecond })
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Breaker.downAfter = time.Millisecond })
 	k.ForwardDelayed()
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(502))
 	sub, _ := k.Subscribe(h.URL)
@@ -267,7 +267,7 @@ func TestTheLastAttemptWaitsForAReceiverThatIsDown(t *testing.T) {
 // A receiver that says that it is gone is believed only after a day: until then each delivery is retried as ever.
 func TestWhatIsSentToAReceiverThatIsGoneIsRetried(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Breaker.DownAfter = time.Millisecond })
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Breaker.downAfter = time.Millisecond })
 	k.ForwardDelayed()
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(http.StatusGone))
 	sub, _ := k.Subscribe(h.URL)

@@ -155,7 +155,7 @@ func TestPaceCountsRequests(t *testing.T) {
 // also when they share its host and its partition.
 func TestSenderKeepsTheRateOfASubscription(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.MaxParks = 1_000_000 }) // no sweeper here
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1_000_000 }) // no sweeper here
 	k.ForwardDelayed()
 	const perSecond, n, others = 4, 24, 200
 	var mu sync.Mutex

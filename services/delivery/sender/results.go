@@ -19,16 +19,16 @@ import (
 // ResultsConfig configures the batches in which results are written. Zero values take the defaults named beside the fields.
 type ResultsConfig struct {
 	Linger  time.Duration // longest wait for more results; 50 ms
-	Batch   int           // rows per transaction; 500
-	Limit   int           // buffered results at which the sender stops consuming; 20 000
-	ShowAge time.Duration // store an attempt as delivering after this; 250 ms
+	batch   int           // rows per transaction; 500
+	limit   int           // buffered results at which the sender stops consuming; 20 000
+	showAge time.Duration // store an attempt as delivering after this; 250 ms
 }
 
 func (c *ResultsConfig) setDefaults() {
 	c.Linger = cmp.Or(c.Linger, 50*time.Millisecond)
-	c.Batch = cmp.Or(c.Batch, 500)
-	c.Limit = cmp.Or(c.Limit, 20_000)
-	c.ShowAge = cmp.Or(c.ShowAge, 250*time.Millisecond)
+	c.batch = cmp.Or(c.batch, 500)
+	c.limit = cmp.Or(c.limit, 20_000)
+	c.showAge = cmp.Or(c.showAge, 250*time.Millisecond)
 }
 
 // result is a result on its way to the database.
@@ -76,14 +76,14 @@ func (r *results) add(res *result) {
 	r.mu.Lock()
 	r.queue = append(r.queue, res)
 	n := len(r.queue)
-	if n >= r.cfg.Limit && r.unblocked == nil {
+	if n >= r.cfg.limit && r.unblocked == nil {
 		r.unblocked = make(chan struct{})
 	}
 	r.mu.Unlock()
 	if n == 1 {
 		signal(r.wake)
 	}
-	if n >= r.cfg.Batch {
+	if n >= r.cfg.batch {
 		signal(r.full)
 	}
 }
@@ -129,7 +129,7 @@ func (r *results) run(ctx context.Context) {
 		case <-r.full:
 		case <-ctx.Done():
 		}
-		r.flush(context.WithoutCancel(ctx), ctx.Done(), r.cfg.Batch)
+		r.flush(context.WithoutCancel(ctx), ctx.Done(), r.cfg.batch)
 	}
 	r.flush(context.WithoutCancel(ctx), ctx.Done(), 1)
 }
@@ -176,9 +176,9 @@ func (r *results) take() ([]*result, map[webhook.SubscriptionKey]store.Breaker) 
 	defer r.mu.Unlock()
 	changes := r.breakers
 	r.breakers = map[webhook.SubscriptionKey]store.Breaker{}
-	seen := make(map[uuid.UUID]struct{}, min(len(r.queue), r.cfg.Batch))
+	seen := make(map[uuid.UUID]struct{}, min(len(r.queue), r.cfg.batch))
 	n := 0
-	for n < len(r.queue) && n < r.cfg.Batch {
+	for n < len(r.queue) && n < r.cfg.batch {
 		id := r.queue[n].ID
 		if _, twice := seen[id]; twice {
 			break
@@ -191,7 +191,7 @@ func (r *results) take() ([]*result, map[webhook.SubscriptionKey]store.Breaker) 
 	if r.queue = r.queue[n:]; len(r.queue) == 0 {
 		r.queue = nil
 	}
-	if r.unblocked != nil && len(r.queue) < r.cfg.Limit/2 {
+	if r.unblocked != nil && len(r.queue) < r.cfg.limit/2 {
 		close(r.unblocked)
 		r.unblocked = nil
 	}

@@ -17,11 +17,11 @@ import (
 // fields; see docs/reference/limits.md#webhooks.
 type RetryConfig struct {
 	MaxAttempts int             // required
-	Delays      []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
+	delays      []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
 	MaxWait     time.Duration   // longest wait that a Retry-After can ask for; that of the last delay topic
 	Jitter      float64         // largest random part that is added to a delay; topics.Jitter, negative = none
 	Lines       []topics.Line   // delay topics, shortest first; topics.Lines()
-	MaxParks    int             // times in a row that a delivery is parked in Kafka; 4
+	maxParks    int             // times in a row that a delivery is parked in Kafka; 4
 
 	// LastChance is how long before its end a delivery makes the last attempt that it kept for the return of its receiver;
 	// 30 min. The sweeper injects it when it is overdue by its grace, so this must be longer.
@@ -35,16 +35,16 @@ func (c *RetryConfig) setDefaults() {
 	if c.MaxAttempts <= 0 {
 		panic("sender: MaxAttempts is required")
 	}
-	if len(c.Delays) == 0 {
+	if len(c.delays) == 0 {
 		for _, line := range c.Lines[:min(len(c.Lines), c.MaxAttempts-1)] {
-			c.Delays = append(c.Delays, line.Delay)
+			c.delays = append(c.delays, line.Delay)
 		}
 	}
 	c.MaxWait = cmp.Or(c.MaxWait, c.Lines[len(c.Lines)-1].Delay)
 	if c.Jitter == 0 {
 		c.Jitter = topics.Jitter
 	}
-	c.MaxParks = cmp.Or(c.MaxParks, 4)
+	c.maxParks = cmp.Or(c.maxParks, 4)
 	c.LastChance = cmp.Or(c.LastChance, 30*time.Minute)
 }
 
@@ -140,7 +140,7 @@ func (c *RetryConfig) decide(in retryInput) decision {
 		return decision{outcome: parkInStore}
 	case park:
 		wait := max(in.cooldownEnds.Sub(in.now), c.Lines[0].Delay)
-		if in.parks >= c.MaxParks {
+		if in.parks >= c.maxParks {
 			return decision{outcome: parkInStore, wait: c.jittered(wait)}
 		}
 		return decision{outcome: park, wait: c.jittered(wait)}
@@ -173,11 +173,11 @@ func (c *RetryConfig) untilLastChance(expires, now time.Time) time.Duration {
 
 // delay is the wait after a failed attempt, and whether the receiver asked for it.
 func (c *RetryConfig) delay(in retryInput) (wait time.Duration, asked bool) {
-	step := min(in.attempt, len(c.Delays))
+	step := min(in.attempt, len(c.delays))
 	if in.down && in.attempt == c.MaxAttempts-2 {
-		step = len(c.Delays) // the attempt after this one is the last before a long wait
+		step = len(c.delays) // the attempt after this one is the last before a long wait
 	}
-	wait = c.jittered(c.Delays[step-1])
+	wait = c.jittered(c.delays[step-1])
 	if in.status == http.StatusTooManyRequests || in.status == http.StatusServiceUnavailable {
 		after := parseRetryAfter(in.retryAfter, in.now)
 		wait, asked = max(wait, after), after > wait

@@ -26,7 +26,7 @@ func TestSenderWaitsForTheKeyOfASecret(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(two), 0o600))
 	keys, err := secret.ReadKeys("--secret-keys-file", path, nil)
 	require.NoError(t, err)
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.MaxParks = 1_000_000 }) // no sweeper here
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1_000_000 }) // no sweeper here
 	said := &lines{}
 	k.cache.UseKeys(keys, slog.New(slog.NewTextHandler(said, nil)))
 	k.ForwardDelayed()
@@ -58,7 +58,7 @@ func TestSenderAddsHeaders(t *testing.T) {
 	t.Parallel()
 	keys, err := secret.ParseKeys(secret.NewKey("one"))
 	require.NoError(t, err)
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.MaxParks = 1_000_000 }) // no sweeper here
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1_000_000 }) // no sweeper here
 	said := &lines{}
 	k.cache.UseKeys(keys, slog.New(slog.NewTextHandler(said, nil)))
 	k.ForwardDelayed()

@@ -2,7 +2,6 @@
 package sender
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +24,14 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
+// maxSeen is of how many deliveries the last attempt is in memory.
+const maxSeen = 100_000
+
 // Config configures a [Sender]. Zero values take the defaults of the parts.
 type Config struct {
 	Client     kafka.Config
-	Group      string // topics.Senders
 	InstanceID string // static membership in the group; empty = none
-	Opts       []kgo.Opt
+	opts       []kgo.Opt
 
 	Lanes   LaneConfig
 	Breaker BreakerConfig
@@ -40,14 +41,11 @@ type Config struct {
 
 	PropagateTrace bool // send traceparent to receivers; discloses internal ids
 	LogSuccess     int  // one of this many successful attempts is logged; all
-	Seen           int  // deliveries whose last attempt is kept in memory; 100 000
-	Tracer         trace.TracerProvider
+	tracer         trace.TracerProvider
 	Log            *slog.Logger
 }
 
 func (c *Config) setDefaults() {
-	c.Group = cmp.Or(c.Group, topics.Senders)
-	c.Seen = cmp.Or(c.Seen, 100_000)
 	c.Lanes.setDefaults()
 	c.Breaker.setDefaults()
 	c.Retry.setDefaults()
@@ -56,8 +54,8 @@ func (c *Config) setDefaults() {
 		// The lanes limit requests; none waits for a connection, also when their limits are raised.
 		c.Egress.MaxConnsPerHost = max(2*c.Lanes.PerHost, c.Lanes.Total)
 	}
-	if c.Tracer == nil {
-		c.Tracer = otel.GetTracerProvider()
+	if c.tracer == nil {
+		c.tracer = otel.GetTracerProvider()
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -96,7 +94,7 @@ func New(cfg Config, d *db.DB, client *kgo.Client, receivers *ReceiverCache) *Se
 	s := &Sender{
 		cfg: cfg, db: d, client: client, receivers: receivers, dead: deadletter.New(client), egress: egress.New(cfg.Egress),
 		sched: newScheduler(cfg.Lanes, time.Now), results: newResults(cfg.Results, d, cfg.Log, time.Now),
-		seen: newSeen(cfg.Seen), checks: make(chan check, 1000), passed: passes{wake: make(chan struct{}, 1)}, tracer: cfg.Tracer.Tracer("tradegrid/dispatch"),
+		seen: newSeen(maxSeen), checks: make(chan check, 1000), passed: passes{wake: make(chan struct{}, 1)}, tracer: cfg.tracer.Tracer("tradegrid/dispatch"),
 		log: cfg.Log, now: time.Now, assignments: map[<-chan struct{}]*assignment{},
 	}
 	s.sched.later = func(l *lane, wait time.Duration) {
@@ -123,8 +121,8 @@ func (s *Sender) Run(ctx context.Context) error {
 	background.Go(func() { s.passLoop(work) })
 	background.Go(func() { s.tickLoop(work) })
 	err := kafka.Consume(ctx, kafka.ConsumerConfig{
-		Client: s.cfg.Client, Group: s.cfg.Group, Topics: []string{topics.Deliveries}, InstanceID: s.cfg.InstanceID,
-		Handle: s.handle, Opts: s.cfg.Opts,
+		Client: s.cfg.Client, Group: topics.Senders, Topics: []string{topics.Deliveries}, InstanceID: s.cfg.InstanceID,
+		Handle: s.handle, Opts: s.cfg.opts,
 	})
 	cancel()
 	background.Wait()
@@ -414,7 +412,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 
 // showLongRunning stores long attempts as delivering, so that the API shows them.
 func (s *Sender) showLongRunning() {
-	for _, j := range s.sched.longRunning(s.now().Add(-s.cfg.Results.ShowAge)) {
+	for _, j := range s.sched.longRunning(s.now().Add(-s.cfg.Results.showAge)) {
 		n := int16(j.msg.Attempt)
 		s.results.add(&result{Result: store.Result{
 			DeliveryKey: store.DeliveryKey{Subscription: j.key(), ID: j.msg.DeliveryID},

@@ -263,7 +263,7 @@ func TestSenderBreaker(t *testing.T) {
 	k.stop()
 	k.cache = NewReceiverCache(k.DB, time.Second)
 	cfg := quickConfig(k.Kafka)
-	cfg.Retry.MaxParks = 2
+	cfg.Retry.maxParks = 2
 	k.run(cfg)
 	more := k.Messages(sub, 2)
 	more[1].Parks = 2
@@ -275,7 +275,7 @@ func TestSenderBreaker(t *testing.T) {
 
 func TestSenderKeepsTheLastHundredAttempts(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.MaxParks = 1000 }) // no sweeper here
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1000 }) // no sweeper here
 	h := dispatchtest.NewReceiver(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(webhook.HeaderAttempt) == "1" {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -304,7 +304,7 @@ func TestSenderSurvivesAnOutageOfTheReceiver(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, dbtest.Open(t), func(c *Config) {
 		c.Breaker = BreakerConfig{Failures: 10, Open: 20 * time.Millisecond, MaxOpen: 80 * time.Millisecond}
-		c.Retry.MaxParks = 1000 // no sweeper here
+		c.Retry.maxParks = 1000 // no sweeper here
 	})
 	k.ForwardDelayed()
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(500))
@@ -329,7 +329,7 @@ func TestSenderSurvivesAnOutageOfTheReceiver(t *testing.T) {
 
 func TestSenderShowsLongAttempts(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Results.ShowAge = 50 * time.Millisecond })
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Results.showAge = 50 * time.Millisecond })
 	release := make(chan struct{})
 	h := dispatchtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { <-release })
 	sub, _ := k.Subscribe(h.URL)

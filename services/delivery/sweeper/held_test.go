@@ -36,7 +36,7 @@ WHERE company_id = $1 AND id = $2`, k.Company, id, record, version)
 	for range n {
 		first = append(first, held(uuid.New(), 1, row{parked: true, updated: time.Minute}))
 	}
-	s := newSweeper(k, "a", func(c *Config) { c.Probe = 2 })
+	s := newSweeper(k, "a", func(c *Config) { c.probe = 2 })
 	pass := func() (parked int) {
 		t.Helper()
 		_, err := s.pass(t.Context())

@@ -54,11 +54,11 @@ type Config struct {
 	Owner       string         // name of this process; required
 	Lease       time.Duration  // after a crash another process takes over this much later; 15 s
 	ParkGrace   time.Duration  // inject a parked delivery after this; 2 s
-	Abandoned   time.Duration  // release an attempt without a result after this; 60 s
-	ExpireGrace time.Duration  // fail an expired delivery that the sender has not failed after this; 1 min
-	Page        int            // rows per statement; 500
-	Burst       int            // maximum number of deliveries per receiver and pass; 500
-	Probe       int            // the same while its breaker is open, or when deliveries of the last pass have returned; 3
+	abandoned   time.Duration  // release an attempt without a result after this; 60 s
+	expireGrace time.Duration  // fail an expired delivery that the sender has not failed after this; 1 min
+	page        int            // rows per statement; 500
+	burst       int            // maximum number of deliveries per receiver and pass; 500
+	probe       int            // the same while its breaker is open, or when deliveries of the last pass have returned; 3
 	Policy      webhook.Policy // that of all processes; required
 	Lines       []topics.Line  // topics.Lines()
 
@@ -75,11 +75,11 @@ func (c *Config) setDefaults() {
 	}
 	c.Lease = cmp.Or(c.Lease, 15*time.Second)
 	c.ParkGrace = cmp.Or(c.ParkGrace, 2*time.Second)
-	c.Abandoned = cmp.Or(c.Abandoned, time.Minute)
-	c.ExpireGrace = cmp.Or(c.ExpireGrace, time.Minute)
-	c.Page = cmp.Or(c.Page, 500)
-	c.Burst = cmp.Or(c.Burst, 500)
-	c.Probe = cmp.Or(c.Probe, 3)
+	c.abandoned = cmp.Or(c.abandoned, time.Minute)
+	c.expireGrace = cmp.Or(c.expireGrace, time.Minute)
+	c.page = cmp.Or(c.page, 500)
+	c.burst = cmp.Or(c.burst, 500)
+	c.probe = cmp.Or(c.probe, 3)
 	if len(c.Lines) == 0 {
 		c.Lines = topics.Lines()
 	}
@@ -230,7 +230,7 @@ func (s *Sweeper) cutoffs() store.Cutoffs {
 func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 	began := s.now()
 	at := s.cutoffs()
-	released, err := store.ReleaseAbandoned(ctx, s.db, at.Now.Add(-s.cfg.Abandoned))
+	released, err := store.ReleaseAbandoned(ctx, s.db, at.Now.Add(-s.cfg.abandoned))
 	if err != nil {
 		return false, err
 	}
@@ -245,7 +245,7 @@ func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 	if err := s.recoverReceivers(ctx); err != nil {
 		return w.more, err
 	}
-	if began.Sub(s.expiredAt) >= s.cfg.ExpireGrace {
+	if began.Sub(s.expiredAt) >= s.cfg.expireGrace {
 		// Of receivers that take nothing, the scan above reads only the oldest deliveries.
 		if err := s.scan(ctx, &scan{Cutoffs: store.Cutoffs{Now: at.Now}}); err != nil {
 			return w.more, err
@@ -321,18 +321,18 @@ func (s *Sweeper) quotaFor(v *store.OpenDelivery, receiver store.ReceiverState) 
 	last, ok := s.quotas[v.Subscription]
 	switch {
 	case receiver.BreakerOpen:
-		return quota{limit: s.cfg.Probe}
+		return quota{limit: s.cfg.probe}
 	case !ok:
-		return quota{limit: s.cfg.Burst}
+		return quota{limit: s.cfg.burst}
 	case bytes.Compare(v.ID[:], last.through[:]) <= 0 && !v.Held(): // what was held has not been sent before
-		return quota{limit: s.cfg.Probe, returned: true}
+		return quota{limit: s.cfg.probe, returned: true}
 	}
-	return quota{limit: min(2*last.limit, s.cfg.Burst)}
+	return quota{limit: min(2*last.limit, s.cfg.burst)}
 }
 
 // page handles the next page of rows. It reports whether it was the last.
 func (s *Sweeper) page(ctx context.Context, w *scan) (end bool, err error) {
-	rows, err := store.SelectOpen(ctx, s.db, w.at, w.Cutoffs, s.cfg.Page)
+	rows, err := store.SelectOpen(ctx, s.db, w.at, w.Cutoffs, s.cfg.page)
 	if err != nil || len(rows) == 0 {
 		return true, err
 	}
@@ -360,7 +360,7 @@ func (s *Sweeper) page(ctx context.Context, w *scan) (end bool, err error) {
 			skip, w.at = v.Subscription, store.Last(v.Subscription)
 		}
 	}
-	return end || len(rows) < s.cfg.Page, s.do(ctx, &todo, w.Now)
+	return end || len(rows) < s.cfg.page, s.do(ctx, &todo, w.Now)
 }
 
 // actions are what has to be done with the rows of a page.
@@ -424,5 +424,5 @@ func (s *Sweeper) expireGrace(v *store.OpenDelivery) time.Duration {
 	if v.State == webhook.StatePending && v.Next == nil {
 		return 0
 	}
-	return s.cfg.ExpireGrace
+	return s.cfg.expireGrace
 }

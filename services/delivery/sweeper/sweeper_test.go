@@ -130,7 +130,7 @@ func TestSweeperDecisions(t *testing.T) {
 	}
 	sent, dead := k.Collect(topics.Deliveries), k.Collect(topics.DeliveriesDead)
 	s := newSweeper(k, "a", func(c *Config) {
-		c.Page, c.Grace, c.ParkGrace, c.Abandoned, c.ExpireGrace = 4, grace, parkGrace, abandoned, expireGrace
+		c.page, c.Grace, c.ParkGrace, c.abandoned, c.expireGrace = 4, grace, parkGrace, abandoned, expireGrace
 	})
 	_, err := s.pass(t.Context())
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestSweeperGivesEachReceiverItsShareOldestFirst(t *testing.T) {
 	}
 	insert(k, row{sub: small, parked: true, updated: time.Minute})
 	sent := k.Collect(topics.Deliveries)
-	s := newSweeper(k, "a", func(c *Config) { c.Page, c.Burst, c.Probe = 10, burst, 2 })
+	s := newSweeper(k, "a", func(c *Config) { c.page, c.burst, c.probe = 10, burst, 2 })
 
 	more, err := s.pass(t.Context())
 	require.NoError(t, err)
@@ -220,7 +220,7 @@ func TestSweeperGivesLittleToWhoTakesLittle(t *testing.T) {
 	for range 60 {
 		insert(k, row{sub: sub, parked: true, updated: time.Minute})
 	}
-	s := newSweeper(k, "a", func(c *Config) { c.Burst, c.Probe = 20, 2 })
+	s := newSweeper(k, "a", func(c *Config) { c.burst, c.probe = 20, 2 })
 	pass := func() (given int, more bool) {
 		t.Helper()
 		before := k.Deliveries("next_attempt_at IS NULL")

@@ -26,6 +26,9 @@ type Warehouses interface {
 	CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, name string)
 }
 
+// cachedTokens is how many tokens are in memory.
+const cachedTokens = 50_000
+
 // CellSettings are those of the companies that a process makes. Zero values take the default.
 type CellSettings struct {
 	Cell string `help:"Cell of new companies: two letters or digits, a part of their tokens." default:"c1" same:"platform"`
@@ -48,7 +51,6 @@ type Config struct {
 	Pipelines  func(tx *db.Tx, company tenant.ID) // queues the deal types of a new company; nil = it gets none
 	Access     *access.Registry                   // all scopes and components
 	Log        *slog.Logger
-	CacheSize  int // cached tokens; 0 = 50 000
 }
 
 // Service manages companies, users and tokens. It is safe for concurrent use.
@@ -66,11 +68,8 @@ func New(cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.CacheSize <= 0 {
-		cfg.CacheSize = 50_000
-	}
 	config.Complete(&cfg.CellSettings)
-	return &Service{cfg: cfg, cache: newCache(cfg.CacheSize), used: newUsage()}
+	return &Service{cfg: cfg, cache: newCache(cachedTokens), used: newUsage()}
 }
 
 // Create creates a company with its components, its default branch and the default warehouse in that branch. All faults of
