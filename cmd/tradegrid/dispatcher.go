@@ -250,8 +250,7 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, all *domains, l
 	if err != nil {
 		return nil, err
 	}
-	receivers := sender.NewReceiverCache(d, 0)
-	receivers.UseKeys(all.keys, log)
+	receivers := sender.NewReceiverCache(d, 0, all.keys, log)
 	s := sender.New(sender.Config{
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
 		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.

@@ -244,7 +244,7 @@ func TestTheLastAttemptWaitsForAReceiverThatIsDown(t *testing.T) {
 	}
 	k.Eventually(func() bool { return outages(`failing_since IS NOT NULL AND recovered_from IS NULL`) == 1 }, "failing")
 	k.stop()
-	k.cache = NewReceiverCache(k.DB, time.Second)
+	k.cache = k.receivers()
 	cfg := quickConfig(k.Kafka) // the receiver has failed since before this process began
 	k.run(cfg)
 	last := *m[0]
