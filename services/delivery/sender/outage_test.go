@@ -223,7 +223,7 @@ func TestANewEventEndsAnOutage(t *testing.T) {
 	})
 }
 
-// With the real database and broker: the last attempt waits in its row, also when a dispatcher of the release before asks for it.
+// With the real database and broker: the last attempt waits in its row, also when a record asks for it.
 func TestTheLastAttemptWaitsForAReceiverThatIsDown(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Breaker.DownAfter = time.Millisecond })
