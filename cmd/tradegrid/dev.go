@@ -34,6 +34,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/dev/receiver"
 	"github.com/tradegrid/tradegrid/services/operations"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -266,7 +267,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		return err
 	}
 	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
-		Node: nodeName(), EventRetention: all.policy.EventRetention, CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
+		Node: nodeName(), EventRetention: all.policy.EventRetention, Owners: company.Owners, CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
 		TickMax: 2 * time.Second, // all writers are in this process, so no nudge is lost
 	})
 	if err != nil {

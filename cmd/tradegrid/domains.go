@@ -154,7 +154,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	add(all, reports.Domain(), reports.New(reports.Config{DB: d, Lists: all.lists, Log: cfg.Log}), withAPI)
 	// These work on what all of the above declare, and stay last.
 	all.webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
-		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Policy: cfg.Policy, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
+		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Owners: company.Owners, Policy: cfg.Policy, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
 	}), withAPI, withJobs)
 	all.jobs = add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}), withAPI, withJobs)
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}), withAPI, withJobs)

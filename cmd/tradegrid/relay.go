@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -36,7 +37,7 @@ func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 	return outbox.RelayConfig{
 		Node: nodeName(), LeaseTTL: c.RelayLeaseTTL, LeaseMargin: c.RelayLeaseMargin, Renew: c.RelayRenew, TickMin: c.RelayTickMin, TickMax: c.RelayTickMax,
 		BatchSize: c.RelayBatchSize, Parallel: c.RelayParallel, Lookback: c.RelayLookback, FullSweep: c.RelayFullSweep,
-		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, EventQuota: c.EventQuota, CleanupJobs: cleanupJobs(), Log: log,
+		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, EventQuota: c.EventQuota, Owners: company.Owners, CleanupJobs: cleanupJobs(), Log: log,
 	}
 }
 

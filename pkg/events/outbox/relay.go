@@ -17,6 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/notice"
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -37,6 +38,7 @@ type RelayConfig struct {
 	DrainTimeout   time.Duration      // how long to wait for batches in flight when the relay stops [15s]
 	EventRetention time.Duration      // how long the event log keeps an event; required
 	EventQuota     int64              // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
+	Owners         notice.Owners      // of companies, who are told when their part of the event log is nearly full; nil = they are not told
 	Cleanup        time.Duration      // interval between deletions of expired rows, PostgreSQL only [1m]
 	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
 	Jobs           []Job              // that run beside the relay

@@ -16,14 +16,14 @@ import (
 )
 
 // tellDisabled raises webhook.disabled and tells the owners.
-func tellDisabled(ctx context.Context, tx *db.Tx, sub Subscription) error {
+func (s *Service) tellDisabled(ctx context.Context, tx *db.Tx, sub Subscription) error {
 	err := outbox.Raise(ctx, tx, sub.CompanyID, outbox.Event{
 		Name: disabled.Name, Type: "webhook_subscription", ID: sub.ID, Meta: sub.Meta, Data: disabled.Data(&sub),
 	})
 	if err != nil {
 		return err
 	}
-	_, err = notice.Add(ctx, tx, sub.CompanyID, notice.Notice{
+	_, err = notice.Add(ctx, tx, sub.CompanyID, s.cfg.Owners, notice.Notice{
 		Kind: disabled.Name, Record: sub.ID, Since: sub.UpdatedAt.Std(),
 		Subject: "Webhook disabled: " + sub.label(),
 		Text: fmt.Sprintf(`The webhook subscription %s was disabled, because its receiver failed: %s.
@@ -96,7 +96,7 @@ func (s *Service) tellFailing(ctx context.Context, f failing) error {
 		if err != nil || sub.FailingSince == nil || sub.Status != statusActive {
 			return err // it is back, or was disabled, which is told, too
 		}
-		_, err = notice.Add(ctx, tx, f.Company, notice.Notice{
+		_, err = notice.Add(ctx, tx, f.Company, s.cfg.Owners, notice.Notice{
 			Kind: kindFailing, Record: f.ID, Since: sub.FailingSince.Std(),
 			Subject: "Webhook failing: " + sub.label(),
 			Text: fmt.Sprintf(`The receiver of the webhook subscription %s has failed since %s.

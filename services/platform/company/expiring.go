@@ -93,7 +93,7 @@ func (s *Service) tellOfToken(ctx context.Context, tx *db.Tx, key tokenKey, ahea
 	}
 	left, expires := t.ExpiresAt.Std().Sub(tx.Now()), t.ExpiresAt.Std().UTC()
 	days := int32((left + day - 1) / day)
-	first, err := notice.Add(ctx, tx, key.Company, notice.Notice{
+	first, err := notice.Add(ctx, tx, key.Company, Owners, notice.Notice{
 		Kind: tokenExpiring.Name, Record: t.ID, Since: expires.Add(-ahead),
 		Subject: fmt.Sprintf("API token expires in %s: %s", inDays(days), t.Name),
 		Text: fmt.Sprintf(`The API token %q (%s…) expires on %s. From then on, its requests are answered 401.
