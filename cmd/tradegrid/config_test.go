@@ -105,7 +105,7 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 		},
 		{
 			append([]string{"relay", "--relay-batch-size=0", "--relay-renew=0s"}, backends...),
-			[]string{"--relay-batch-size: must be above 0", "--relay-renew: must be above 0"},
+			[]string{"--relay-batch-size 0 must be 1 to 1000", "--relay-renew 0s must be above 0"},
 		},
 		{
 			append([]string{"api"}, backends...),

@@ -21,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/compress"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
@@ -192,7 +193,7 @@ func (w *walk) relay(d *db.DB, n int) {
 	client, err := outbox.NewClient(kafka.Config{Brokers: dbtest.Broker(w.t)})
 	require.NoError(w.t, err)
 	defer client.Close()
-	r, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: "contract", EventRetention: defaultPolicy().EventRetention})
+	r, err := outbox.NewRelay(d, client, outbox.RelayConfig{RelaySettings: config.Defaults[outbox.RelaySettings](), Node: "contract", EventRetention: defaultPolicy().EventRetention})
 	require.NoError(w.t, err)
 	ctx, stop := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)

@@ -266,9 +266,10 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	if err != nil {
 		return err
 	}
+	settings := config.Defaults[outbox.RelaySettings]()
+	settings.TickMax = 2 * time.Second // all writers are in this process, so no nudge is lost
 	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
-		Node: nodeName(), EventRetention: all.policy.EventRetention, Owners: company.Owners, CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
-		TickMax: 2 * time.Second, // all writers are in this process, so no nudge is lost
+		RelaySettings: settings, Node: nodeName(), EventRetention: all.policy.EventRetention, Owners: company.Owners, CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
 	})
 	if err != nil {
 		client.Close()

@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
@@ -24,7 +25,7 @@ func startRelay(t *testing.T, d *db.DB, brokers []string) {
 	client, err := outbox.NewClient(kafka.Config{Brokers: brokers, ClientID: "relay"})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: uuid.NewString(), EventRetention: defaultPolicy().EventRetention})
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{RelaySettings: config.Defaults[outbox.RelaySettings](), Node: uuid.NewString(), EventRetention: defaultPolicy().EventRetention})
 	require.NoError(t, err)
 	apitest.Background(t, relay.Run)
 }

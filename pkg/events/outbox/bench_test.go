@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -25,7 +26,7 @@ func BenchmarkRelay(b *testing.B) {
 		b.StopTimer()
 		g := setup(b)
 		preload(g, rows)
-		r, err := NewRelay(g.db, g.client(), RelayConfig{EventRetention: 30 * day, Node: "bench", Stats: time.Hour})
+		r, err := NewRelay(g.db, g.client(), RelayConfig{RelaySettings: config.Defaults[RelaySettings](), EventRetention: 30 * day, Node: "bench", Stats: time.Hour})
 		require.NoError(b, err)
 		b.StartTimer()
 		start := time.Now()
@@ -65,7 +66,7 @@ func preload(g *testKit, n int) {
 func BenchmarkRelayLatency(b *testing.B) {
 	g := setup(b)
 	acked := make(chan time.Time, 1)
-	r, err := NewRelay(g.db, g.client(), RelayConfig{EventRetention: 30 * day, Node: "bench", Stats: time.Hour, Inject: failpoint.On(points{
+	r, err := NewRelay(g.db, g.client(), RelayConfig{RelaySettings: config.Defaults[RelaySettings](), EventRetention: 30 * day, Node: "bench", Stats: time.Hour, Inject: failpoint.On(points{
 		afterAck: func(context.Context) error { acked <- time.Now(); return nil },
 	})})
 	require.NoError(b, err)
@@ -92,7 +93,7 @@ func BenchmarkRelayLatency(b *testing.B) {
 func BenchmarkRelaySteady(b *testing.B) {
 	g := setup(b)
 	var turns atomic.Int64
-	r, err := NewRelay(g.db, g.client(), RelayConfig{EventRetention: 30 * day, Node: "bench", Stats: time.Hour, Inject: failpoint.On(points{
+	r, err := NewRelay(g.db, g.client(), RelayConfig{RelaySettings: config.Defaults[RelaySettings](), EventRetention: 30 * day, Node: "bench", Stats: time.Hour, Inject: failpoint.On(points{
 		afterAck: func(context.Context) error { turns.Add(1); return nil },
 	})})
 	require.NoError(b, err)

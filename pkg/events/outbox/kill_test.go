@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -32,7 +33,9 @@ func TestChildRelay(t *testing.T) { //nolint:paralleltest // the only one in its
 	require.NoError(t, err)
 	client, err := NewClient(kafka.Config{Brokers: strings.Split(os.Getenv(envChildBrokers), ","), ClientID: "child"})
 	require.NoError(t, err)
-	r, err := NewRelay(d, client, RelayConfig{EventRetention: 30 * day, Node: "child", LeaseTTL: time.Second, LeaseMargin: 200 * time.Millisecond, Renew: 100 * time.Millisecond, BatchSize: 10})
+	cfg := RelayConfig{RelaySettings: config.Defaults[RelaySettings](), EventRetention: 30 * day, Node: "child"}
+	cfg.LeaseTTL, cfg.LeaseMargin, cfg.Renew, cfg.BatchSize = time.Second, 200*time.Millisecond, 100*time.Millisecond, 10
+	r, err := NewRelay(d, client, cfg)
 	require.NoError(t, err)
 	require.NoError(t, r.Run(t.Context()))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -81,19 +82,25 @@ func TestStoppedRelayLeavesNothingBehind(t *testing.T) {
 
 func TestConfigNamesTheFlags(t *testing.T) {
 	t.Parallel()
-	for flag, cfg := range map[string]RelayConfig{
-		"--relay-renew":        {Renew: 4 * time.Second},
-		"--relay-lease-margin": {LeaseMargin: 6 * time.Second},
-		"--relay-tick-min":     {TickMin: time.Second},
-		"--relay-batch-size":   {BatchSize: 5000},
-		"--relay-parallel":     {Parallel: 1000},
-		"--relay-lookback":     {Lookback: -1},
-		"--relay-full-sweep":   {FullSweep: -1},
-		"--event-retention":    {},
+	for flag, set := range map[string]func(*RelaySettings){
+		"--relay-lease-ttl":       func(s *RelaySettings) { s.LeaseTTL = 0 },
+		"--relay-renew":           func(s *RelaySettings) { s.Renew = 4 * time.Second },
+		"--relay-lease-margin":    func(s *RelaySettings) { s.LeaseMargin = 6 * time.Second },
+		"--relay-tick-min":        func(s *RelaySettings) { s.TickMin = time.Second },
+		"--relay-batch-size":      func(s *RelaySettings) { s.BatchSize = 5000 },
+		"--relay-parallel":        func(s *RelaySettings) { s.Parallel = 1000 },
+		"--relay-lookback":        func(s *RelaySettings) { s.Lookback = -1 },
+		"--relay-full-sweep":      func(s *RelaySettings) { s.FullSweep = 0 },
+		"--relay-publish-timeout": func(s *RelaySettings) { s.PublishTimeout = 0 },
+		"--event-quota":           func(s *RelaySettings) { s.EventQuota = -1 },
 	} {
-		require.ErrorContains(t, cfg.Validate(), flag)
+		s := config.Defaults[RelaySettings]()
+		require.NoError(t, s.Check())
+		set(&s)
+		require.ErrorContains(t, s.Check(), flag)
 	}
-	require.NoError(t, RelayConfig{EventRetention: 30 * day}.Validate())
+	_, err := NewRelay(nil, nil, RelayConfig{RelaySettings: config.Defaults[RelaySettings]()})
+	require.ErrorContains(t, err, "EventRetention is required")
 }
 
 func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {

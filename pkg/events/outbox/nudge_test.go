@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 )
 
 // A relay that hardly polls publishes at once what it is nudged about.
@@ -136,7 +137,7 @@ func TestBatchTakesFewBucketsWithABacklog(t *testing.T) {
 // Polling gets fast only if rows come without nudges.
 func TestPollingIsTheNetBelowNudges(t *testing.T) {
 	t.Parallel()
-	r, err := NewRelay(nil, nil, RelayConfig{EventRetention: 30 * day})
+	r, err := NewRelay(nil, nil, RelayConfig{RelaySettings: config.Defaults[RelaySettings](), EventRetention: 30 * day})
 	require.NoError(t, err)
 	now := time.Now()
 	p := r.parts[7]

@@ -22,22 +22,27 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
+// RelaySettings are the flags of a relay.
+type RelaySettings struct {
+	LeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a lease on a bucket lasts without renewal; after a crash, others wait this long." default:"5s"`
+	LeaseMargin    time.Duration `name:"relay-lease-margin" help:"How long before its expiry the owner stops using a lease; must exceed the clock skew between database nodes." default:"1s"`
+	Renew          time.Duration `name:"relay-renew" help:"Interval between renewals of leases; free buckets are looked for twice as often." default:"2s"`
+	TickMin        time.Duration `name:"relay-tick-min" help:"Poll interval of the outbox while writers send no nudges, and interval between batches under traffic, up to four times as long while several are in flight." default:"5ms"`
+	TickMax        time.Duration `name:"relay-tick-max" help:"Poll interval of the outbox while nudges tell of its rows, or when idle." default:"500ms"`
+	BatchSize      int           `name:"relay-batch-size" help:"Maximum number of rows of one bucket published together." default:"500"`
+	Parallel       int           `name:"relay-parallel" help:"Maximum number of buckets processed concurrently; each needs a database connection." default:"8"`
+	Lookback       time.Duration `name:"relay-lookback" help:"How far behind the newest position scans start; must exceed the longest transaction." default:"120s"`
+	FullSweep      time.Duration `name:"relay-full-sweep" help:"Interval between scans of whole buckets." default:"30s"`
+	PublishTimeout time.Duration `name:"relay-publish-timeout" help:"How long to wait for Kafka to acknowledge a batch before sending its rows again." default:"10s"`
+	EventQuota     int64         `help:"Bytes of event bodies that the event log keeps per company. Above it, the company's oldest events are removed early, but none younger than 48h. 0 = no quota." default:"32212254720"`
+}
+
 // RelayConfig configures a relay. Zero values take the default in brackets.
 type RelayConfig struct {
+	RelaySettings                     // required
 	Node           string             // name of the process in leases and logs; the relay adds a unique suffix
-	LeaseTTL       time.Duration      // how long a lease lasts without renewal [5s]
-	LeaseMargin    time.Duration      // how long before expiry the owner stops using a lease [TTL/5]
-	Renew          time.Duration      // interval between renewals; free buckets are looked for twice as often [2s]
-	TickMin        time.Duration      // poll interval while rows come without nudges, and the least between batches under traffic [5ms]
-	TickMax        time.Duration      // poll interval otherwise [500ms]
-	BatchSize      int                // maximum number of rows of one bucket published together [500]
-	Parallel       int                // maximum number of batches processed concurrently, each of up to 64 buckets [8]
-	Lookback       time.Duration      // how far behind the newest position scans start; must exceed the longest transaction [120s]
-	FullSweep      time.Duration      // interval between scans of whole buckets [30s]
-	PublishTimeout time.Duration      // how long to wait for Kafka to acknowledge a batch [10s]
 	DrainTimeout   time.Duration      // how long to wait for batches in flight when the relay stops [15s]
 	EventRetention time.Duration      // how long the event log keeps an event; required
-	EventQuota     int64              // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
 	Owners         notice.Owners      // of companies, who are told when their part of the event log is nearly full; nil = they are not told
 	Cleanup        time.Duration      // interval between deletions of expired rows, PostgreSQL only [1m]
 	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
@@ -57,16 +62,6 @@ type Job func(ctx context.Context, owner func() bool)
 const day = 24 * time.Hour
 
 func (c RelayConfig) withDefaults() RelayConfig {
-	c.LeaseTTL = cmp.Or(c.LeaseTTL, 5*time.Second)
-	c.LeaseMargin = cmp.Or(c.LeaseMargin, c.LeaseTTL/5)
-	c.Renew = cmp.Or(c.Renew, 2*time.Second)
-	c.TickMin = cmp.Or(c.TickMin, 5*time.Millisecond)
-	c.TickMax = cmp.Or(c.TickMax, 500*time.Millisecond)
-	c.BatchSize = cmp.Or(c.BatchSize, 500)
-	c.Parallel = cmp.Or(c.Parallel, 8)
-	c.Lookback = cmp.Or(c.Lookback, 120*time.Second)
-	c.FullSweep = cmp.Or(c.FullSweep, 30*time.Second)
-	c.PublishTimeout = cmp.Or(c.PublishTimeout, 10*time.Second)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 15*time.Second)
 	c.Cleanup = cmp.Or(c.Cleanup, time.Minute)
 	c.Stats = cmp.Or(c.Stats, 10*time.Second)
@@ -79,25 +74,25 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	return c
 }
 
-// Validate reports all invalid settings.
-func (c RelayConfig) Validate() error {
-	d := c.withDefaults()
+// Check reports all invalid settings, alone or together.
+func (s RelaySettings) Check() error {
 	var errs []error
 	check := func(ok bool, msg string, args ...any) {
 		if !ok {
 			errs = append(errs, fmt.Errorf(msg, args...))
 		}
 	}
-	check(d.LeaseTTL > 0 && d.Renew > 0 && d.Renew <= (d.LeaseTTL-d.LeaseMargin)/2,
-		"--relay-renew %s must be at most half of --relay-lease-ttl %s without its margin %s, so that one renewal may fail", d.Renew, d.LeaseTTL, d.LeaseMargin)
-	check(d.LeaseMargin > 0 && d.LeaseMargin < d.LeaseTTL, "--relay-lease-margin %s must be above 0 and below --relay-lease-ttl %s", d.LeaseMargin, d.LeaseTTL)
-	check(d.TickMin > 0 && d.TickMin <= d.TickMax, "--relay-tick-min %s must be above 0 and at most --relay-tick-max %s", d.TickMin, d.TickMax)
-	check(d.BatchSize >= 1 && d.BatchSize <= 1000, "--relay-batch-size %d must be 1 to 1000", d.BatchSize)
-	check(d.Parallel >= 1 && d.Parallel <= Buckets, "--relay-parallel %d must be 1 to %d", d.Parallel, Buckets)
-	check(d.Lookback > 0, "--relay-lookback %s must be above 0", d.Lookback)
-	check(d.FullSweep > 0, "--relay-full-sweep %s must be above 0", d.FullSweep)
-	check(d.EventQuota >= 0, "--event-quota %d must not be below 0; 0 = no quota", d.EventQuota)
-	check(d.EventRetention > 0, "--event-retention %s must be above 0", d.EventRetention)
+	check(s.LeaseTTL > 0, "--relay-lease-ttl %s must be above 0", s.LeaseTTL)
+	check(s.Renew > 0 && s.Renew <= (s.LeaseTTL-s.LeaseMargin)/2,
+		"--relay-renew %s must be above 0 and at most half of --relay-lease-ttl %s without its margin %s, so that one renewal may fail", s.Renew, s.LeaseTTL, s.LeaseMargin)
+	check(s.LeaseMargin > 0 && s.LeaseMargin < s.LeaseTTL, "--relay-lease-margin %s must be above 0 and below --relay-lease-ttl %s", s.LeaseMargin, s.LeaseTTL)
+	check(s.TickMin > 0 && s.TickMin <= s.TickMax, "--relay-tick-min %s must be above 0 and at most --relay-tick-max %s", s.TickMin, s.TickMax)
+	check(s.BatchSize >= 1 && s.BatchSize <= 1000, "--relay-batch-size %d must be 1 to 1000", s.BatchSize)
+	check(s.Parallel >= 1 && s.Parallel <= Buckets, "--relay-parallel %d must be 1 to %d", s.Parallel, Buckets)
+	check(s.Lookback > 0, "--relay-lookback %s must be above 0", s.Lookback)
+	check(s.FullSweep > 0, "--relay-full-sweep %s must be above 0", s.FullSweep)
+	check(s.PublishTimeout > 0, "--relay-publish-timeout %s must be above 0", s.PublishTimeout)
+	check(s.EventQuota >= 0, "--event-quota %d must not be below 0; 0 = no quota", s.EventQuota)
 	return errors.Join(errs...)
 }
 
@@ -172,8 +167,11 @@ func NewClient(cfg kafka.Config) (*kgo.Client, error) {
 
 // NewRelay creates a relay that publishes through client; see [NewClient].
 func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.Check(); err != nil {
 		return nil, err
+	}
+	if cfg.EventRetention <= 0 {
+		return nil, errors.New("start relay: EventRetention is required")
 	}
 	cfg = cfg.withDefaults()
 	r := &Relay{

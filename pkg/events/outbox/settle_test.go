@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
@@ -46,7 +47,7 @@ func TestSettlementsPauseOnlyWithoutTraffic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := NewRelay(nil, nil, RelayConfig{EventRetention: 30 * day})
+			r, err := NewRelay(nil, nil, RelayConfig{RelaySettings: config.Defaults[RelaySettings](), EventRetention: 30 * day})
 			require.NoError(t, err)
 			r.running = 1
 			v := &view{p: r.parts[7], limit: 2, rows: make([]row, 1)}

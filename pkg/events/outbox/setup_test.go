@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -55,12 +56,10 @@ func (g *testKit) client(opts ...kgo.Opt) *kgo.Client {
 // relay creates a relay with short leases.
 func (g *testKit) relay(node string, change ...func(*Relay)) *Relay {
 	g.t.Helper()
-	cfg := RelayConfig{
-		Node: node, LeaseTTL: time.Second, LeaseMargin: 200 * time.Millisecond, Renew: 100 * time.Millisecond,
-		EventRetention: 30 * day, FullSweep: time.Second, PublishTimeout: 2 * time.Second, DrainTimeout: 2 * time.Second,
-	}
-	if dbtest.OnRealBrokers() {
-		cfg.PublishTimeout = 0 // the default: new topics of a busy cluster take their time, and what times out is published again
+	cfg := RelayConfig{RelaySettings: config.Defaults[RelaySettings](), Node: node, EventRetention: 30 * day, DrainTimeout: 2 * time.Second}
+	cfg.LeaseTTL, cfg.LeaseMargin, cfg.Renew, cfg.FullSweep = time.Second, 200*time.Millisecond, 100*time.Millisecond, time.Second
+	if !dbtest.OnRealBrokers() { // new topics of a busy cluster take their time, and what times out is published again
+		cfg.PublishTimeout = 2 * time.Second
 	}
 	if testing.Verbose() {
 		cfg.Log = slog.New(slog.NewTextHandler(g.t.Output(), nil))

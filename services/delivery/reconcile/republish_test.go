@@ -11,6 +11,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/delivery/dispatchtest"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
@@ -28,7 +29,9 @@ func (a *audit) relay() (stop func()) {
 	client, err := outbox.NewClient(a.Kafka)
 	require.NoError(a.T, err)
 	a.T.Cleanup(client.Close)
-	r, err := outbox.NewRelay(a.DB, client, outbox.RelayConfig{EventRetention: dispatchtest.Policy().EventRetention, TickMin: time.Millisecond})
+	settings := config.Defaults[outbox.RelaySettings]()
+	settings.TickMin = time.Millisecond
+	r, err := outbox.NewRelay(a.DB, client, outbox.RelayConfig{RelaySettings: settings, EventRetention: dispatchtest.Policy().EventRetention})
 	require.NoError(a.T, err)
 	return a.Run(r.Run)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/event"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
@@ -49,7 +50,7 @@ func newPlatform(t *testing.T, broker kafka.Config, like *platform) *platform {
 func (p *platform) relay() (stop func()) {
 	client, err := outbox.NewClient(p.broker)
 	require.NoError(p.t, err)
-	relay, err := outbox.NewRelay(p.db, client, outbox.RelayConfig{Node: "restore", EventRetention: policy().EventRetention})
+	relay, err := outbox.NewRelay(p.db, client, outbox.RelayConfig{RelaySettings: config.Defaults[outbox.RelaySettings](), Node: "restore", EventRetention: policy().EventRetention})
 	require.NoError(p.t, err)
 	ctx, cancel := context.WithCancel(p.t.Context())
 	done := make(chan error, 1)
