@@ -27,6 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/sender"
 	"github.com/tradegrid/tradegrid/services/delivery/sweeper"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -280,7 +281,7 @@ func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, 
 	s, err := sweeper.New(d, sweeper.Config{
 		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, Policy: all.policy, Lines: o.Lines,
 		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.webhooks,
-		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.events, Components: newComponents(all), Log: log}, Log: log,
+		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.events, Components: newComponents(all), CompaniesChanged: company.ChangedAt, Log: log}, Log: log,
 	})
 	if err != nil {
 		return nil, err
