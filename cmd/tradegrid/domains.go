@@ -151,7 +151,10 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
 	}), withAPI, withAdminAPI)
 	all.leads = add(all, leads.Domain(), leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals}), withAPI)
-	add(all, reports.Domain(), reports.New(reports.Config{DB: d, Lists: all.lists, Log: cfg.Log}), withAPI)
+	add(all, reports.Domain(), reports.New(reports.Config{
+		DB: d, Lists: all.lists, Log: cfg.Log, Orders: &orders.Sums, Sales: &sales.Sums, Bookings: &scheduling.Sums,
+		OrderPayments: &orders.PaymentSums, SalePayments: &sales.PaymentSums,
+	}), withAPI)
 	// These work on what all of the above declare, and stay last.
 	all.webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
 		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Owners: company.Owners, Policy: cfg.Policy, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
