@@ -17,9 +17,10 @@ type Backlog struct {
 }
 
 const (
-	sqlSelectBacklog = `SELECT count(*), min(created_at), (SELECT count(*) FROM outbox_dead) FROM outbox`
-	sqlPublished     = `SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE bucket = $1 AND company_id = $2)`
-	sqlHolds         = `SELECT EXISTS (SELECT 1 FROM unnest($1::INT4[]) AS u(b)
+	sqlSelectBacklog  = `SELECT count(*), min(created_at), (SELECT count(*) FROM outbox_dead) FROM outbox`
+	sqlMeasureBacklog = `SELECT count(*), CAST(COALESCE(extract(epoch FROM now() - min(created_at)), 0) AS FLOAT8) FROM outbox`
+	sqlPublished      = `SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE bucket = $1 AND company_id = $2)`
+	sqlHolds          = `SELECT EXISTS (SELECT 1 FROM unnest($1::INT4[]) AS u(b)
 WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos <= $2))`
 	sqlCountUnpublished = `SELECT (SELECT count(*) FROM outbox WHERE topic = $1 AND created_at >= $2 AND created_at <= $3 AND ($4::UUID IS NULL OR company_id = $4::UUID))
  + (SELECT count(*) FROM outbox_dead WHERE topic = $1 AND created_at >= $2 AND created_at <= $3 AND ($4::UUID IS NULL OR company_id = $4::UUID))`
@@ -31,6 +32,14 @@ func ReadBacklog(ctx context.Context, q db.Querier) (b Backlog, err error) {
 		return b, fmt.Errorf("read backlog of the outbox: %w", err)
 	}
 	return b, nil
+}
+
+// MeasureBacklog counts the rows of all companies, with the age of the oldest in seconds, by the clock of the database.
+func MeasureBacklog(ctx context.Context, q db.Querier) (rows int64, age float64, err error) {
+	if err = q.QueryRow(ctx, sqlMeasureBacklog).Scan(&rows, &age); err != nil {
+		return 0, 0, fmt.Errorf("count the outbox: %w", err)
+	}
+	return rows, age, nil
 }
 
 // Published reports whether Kafka has all messages of a company.

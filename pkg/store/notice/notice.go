@@ -70,6 +70,22 @@ func Add(ctx context.Context, tx *db.Tx, company tenant.ID, owners Owners, n Not
 	return true, nil
 }
 
+// Untold is the condition that a notice of the kind was not added yet, for a statement that looks for occasions; company, record and
+// since are its columns, or what it makes of them.
+func Untold(kind, company, record, since string) string {
+	return `NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.company_id = ` + company + ` AND n.kind = '` + kind + `' AND n.record_id = ` + record + ` AND n.since = ` + since + `)`
+}
+
+const sqlCount = `SELECT count(*) FROM notices WHERE company_id = $1 AND kind = $2 AND created_at > $3`
+
+// Count counts the notices of a kind that a company got since a moment.
+func Count(ctx context.Context, q db.Querier, company tenant.ID, kind string, since time.Time) (n int, err error) {
+	if err := q.QueryRow(ctx, sqlCount, company, kind, since).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count notices %s: %w", kind, err)
+	}
+	return n, nil
+}
+
 // AddTo stores a notice for one address, in the transaction of what it is about.
 func AddTo(_ context.Context, tx *db.Tx, company tenant.ID, address string, n Notice) error {
 	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, []string{address}, line(n.Subject), strings.TrimSpace(n.Text)+"\n", tx.Now(), tx.Now().Add(keep))

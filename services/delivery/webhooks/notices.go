@@ -55,11 +55,10 @@ const tellFailingAfter = time.Hour
 const kindFailing = "webhook.failing"
 
 // sqlSelectFailing finds, in all companies, receivers that fail and whose owners have not been told of this outage.
-const sqlSelectFailing = `SELECT w.company_id, w.id, w.failing_since FROM webhook_subscriptions AS w
+var sqlSelectFailing = `SELECT w.company_id, w.id, w.failing_since FROM webhook_subscriptions AS w
 JOIN companies AS c ON c.id = w.company_id AND c.status = 'active'
-WHERE w.failing_since IS NOT NULL AND w.failing_since <= $1 AND w.status = 'active' AND NOT EXISTS (
- SELECT 1 FROM notices AS n WHERE n.company_id = w.company_id AND n.kind = 'webhook.failing' AND n.record_id = w.id AND n.since = w.failing_since)
-LIMIT 200`
+WHERE w.failing_since IS NOT NULL AND w.failing_since <= $1 AND w.status = 'active'
+AND ` + notice.Untold(kindFailing, "w.company_id", "w.id", "w.failing_since") + ` LIMIT 200`
 
 type failing struct {
 	Company tenant.ID
