@@ -127,7 +127,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	}), withAPI)
 	events := add(all, calendar.Domain(), calendar.New())
 	all.warehouse = add(all, warehouse.Domain(), warehouse.New(warehouse.Config{
-		DB: d, Products: all.catalog, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: all.company,
+		DB: d, Products: all.catalog, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: all.company, Branches: all.company,
 	}), withAPI, withAdminAPI)
 	all.suppliers = add(all, suppliers.Domain(), suppliers.New(suppliers.Config{DB: d, Products: all.catalog}), withAPI, withDemo)
 	all.receipts = add(all, receipts.Domain(), receipts.New(receipts.Config{
