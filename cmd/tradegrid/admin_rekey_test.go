@@ -3,10 +3,12 @@ package main
 import (
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/roles/rolestest"
 )
 
@@ -20,19 +22,26 @@ func TestAdminRekey(t *testing.T) {
 
 	out, err := runAdmin(t, "rekey", "--secret-keys-file="+keysFile(t, next))
 	require.ErrorContains(t, err, "cannot be opened", "the old key is still needed")
-	require.Regexp(t, `(?m)^KEY +SUBSCRIPTIONS +ENCRYPTED +MOVED +CURRENT +CHANGED +FAILED$`, out)
+	require.Regexp(t, `(?m)^KEY +SUBSCRIPTIONS +MOVED +CURRENT +CHANGED +FAILED$`, out)
 
-	text := "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
-	_, err = n.DB.Exec(t.Context(), `UPDATE webhook_subscriptions SET secret = $3 WHERE company_id = $1 AND id = $2`, company, id, text)
+	text, last := webhook.NewSecret(), secret.NewKey("last") // only this subscription is under it: others of this database stay as they are
+	keys, err := secret.ParseKeys(last)
 	require.NoError(t, err)
-	var stored string
-	_, err = runAdmin(t, "rekey", "--secret-keys-file="+keysFile(t, next)) // others of this database stay under keys that only they know
+	stored, err := webhook.SealSecret(keys, company, uuid.MustParse(id), text)
+	require.NoError(t, err)
+	_, err = n.DB.Exec(t.Context(), `UPDATE webhook_subscriptions SET secret = $3 WHERE company_id = $1 AND id = $2`, company, id, stored)
+	require.NoError(t, err)
+	_, err = runAdmin(t, "rekey", "--secret-keys-file="+keysFile(t, next, last))
 	if err != nil {
 		require.ErrorContains(t, err, "cannot be opened")
 	}
 	require.NoError(t, n.DB.QueryRow(t.Context(), `SELECT secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`, company, id).Scan(&stored))
-	require.Contains(t, stored, "enc1:next:")
-	require.NotContains(t, stored, text)
+	require.Contains(t, string(stored), "enc1:next:")
+	keys, err = secret.ParseKeys(next)
+	require.NoError(t, err)
+	opened, err := stored.Open(keys, company, uuid.MustParse(id))
+	require.NoError(t, err)
+	require.Equal(t, text, opened)
 
 	_, err = runAdmin(t, "rekey")
 	require.ErrorContains(t, err, "--secret-keys-file is required")

@@ -34,6 +34,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/dev/receiver"
 	"github.com/tradegrid/tradegrid/services/operations"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 	"github.com/tradegrid/tradegrid/services/roles"
 	"github.com/tradegrid/tradegrid/topics"
@@ -271,7 +272,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		return err
 	}
 	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
-		Node: roles.NodeName(), EventRetention: all.Policy.EventRetention, CleanupJobs: roles.CleanupJobs(), Jobs: []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
+		Node: roles.NodeName(), EventRetention: all.Policy.EventRetention, Owners: company.Owners, CleanupJobs: roles.CleanupJobs(), Jobs: []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
 		Settings: outbox.Settings{TickMax: 2 * time.Second}, // all writers are in this process, so no nudge is lost
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/job"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 	"github.com/tradegrid/tradegrid/services/delivery/reconcile"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -17,7 +18,7 @@ const RoutedWithin = time.Minute
 
 // Reconcile compares the events of an interval with their deliveries, and calls missing for each that is missing.
 func (p *Platform) Reconcile(ctx context.Context, in reconcile.Interval, missing func(reconcile.Missing) error) (reconcile.Balance, error) {
-	r := reconcile.New(p.cfg.DB, nil, reconcile.Config{Group: topics.Routers, Events: p.cfg.Events, Components: p.cfg.Components, Log: p.cfg.Log})
+	r := reconcile.New(p.cfg.DB, nil, reconcile.Config{Group: topics.Routers, Events: p.cfg.Events, Components: p.cfg.Components, CompaniesChanged: company.ChangedAt, Log: p.cfg.Log})
 	return r.Check(ctx, in, missing)
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
 	"github.com/tradegrid/tradegrid/services/business/files"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
@@ -96,7 +97,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 		return err
 	}
 	stored := quota.New(quota.Config{
-		DB: r.db, Kind: files.QuotaKind, Limit: c.FileQuota, Log: log,
+		DB: r.db, Kind: files.QuotaKind, Limit: c.FileQuota, Log: log, Owners: company.Owners,
 		Beyond: "Above the quota, uploads are answered 409 FILE_QUOTA_EXCEEDED, until files have been deleted. Files that no record refers to are deleted after 24 hours.",
 	})
 	all := NewDomains(r.db, DomainConfig{
@@ -104,11 +105,11 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 	})
 	limiter := ratelimit.New(ratelimit.Config{Node: NodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	answers := quota.New(quota.Config{
-		DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log,
+		DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log, Owners: company.Owners,
 		Beyond: "Above the quota, requests with a new idempotency key are answered 429 IDEMPOTENCY_QUOTA_EXCEEDED, until older answers have expired after their 7 days.",
 	})
 	logged := quota.New(quota.Config{
-		DB: r.db, Kind: requests.QuotaKind, Limit: c.RequestQuota, Log: log,
+		DB: r.db, Kind: requests.QuotaKind, Limit: c.RequestQuota, Log: log, Owners: company.Owners,
 		Beyond: "Above the quota, the request log keeps one in a hundred requests, without error and body, until older ones have expired after their 7 days.",
 	})
 	served := requests.NewLog(requests.LogConfig{DB: r.db, Quota: logged, Log: log})

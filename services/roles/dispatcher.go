@@ -26,6 +26,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/sender"
 	"github.com/tradegrid/tradegrid/services/delivery/sweeper"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -228,8 +229,7 @@ func (d *Dispatcher) sender() (func(context.Context) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	receivers := sender.NewReceiverCache(d.DB, 0)
-	receivers.UseKeys(d.Keys, d.Log)
+	receivers := sender.NewReceiverCache(d.DB, 0, d.Keys, d.Log)
 	s := sender.New(sender.Config{
 		Client: d.Broker, InstanceID: d.member, Lanes: d.Lanes, Breaker: d.Breaker,
 		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
@@ -258,7 +258,7 @@ func (d *Dispatcher) delay() (func(context.Context) error, error) {
 func (d *Dispatcher) sweeper() (func(context.Context) error, error) {
 	s, err := sweeper.New(d.DB, sweeper.Config{
 		Settings: d.Sweeper, Kafka: d.Broker, Owner: NodeName(), Policy: d.Policy, Lines: d.lines(), Subscriptions: d.Webhooks,
-		Reconcile: &reconcile.Config{Group: topics.Routers, Events: d.Events, Components: newComponents(d.Domains), Log: d.Log}, Log: d.Log,
+		Reconcile: &reconcile.Config{Group: topics.Routers, Events: d.Events, Components: newComponents(d.Domains), CompaniesChanged: company.ChangedAt, Log: d.Log}, Log: d.Log,
 	})
 	if err != nil {
 		return nil, err

@@ -130,7 +130,7 @@ func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 	}), withAPI)
 	events := add(all, calendar.Domain(), calendar.New())
 	all.Warehouse = add(all, warehouse.Domain(), warehouse.New(warehouse.Config{
-		DB: d, Products: all.Catalog, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: all.Company,
+		DB: d, Products: all.Catalog, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: all.Company, Branches: all.Company,
 	}), withAPI, withAdminAPI)
 	all.Suppliers = add(all, suppliers.Domain(), suppliers.New(suppliers.Config{DB: d, Products: all.Catalog}), withAPI, withDemo)
 	all.Receipts = add(all, receipts.Domain(), receipts.New(receipts.Config{
@@ -154,10 +154,13 @@ func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 		PriceLists: all.Clients, Addresses: all.Clients, Assets: clients.KnownAssets, Venues: all.Scheduling,
 	}), withAPI, withAdminAPI)
 	all.Leads = add(all, leads.Domain(), leads.New(leads.Config{DB: d, Users: all.Company, Clients: all.Clients, Deals: all.Deals}), withAPI)
-	add(all, reports.Domain(), reports.New(reports.Config{DB: d, Lists: all.Lists, Log: cfg.Log}), withAPI)
+	add(all, reports.Domain(), reports.New(reports.Config{
+		DB: d, Lists: all.Lists, Log: cfg.Log, Orders: &orders.Sums, Sales: &sales.Sums, Bookings: &scheduling.Sums,
+		OrderPayments: &orders.PaymentSums, SalePayments: &sales.PaymentSums,
+	}), withAPI)
 	// These work on what all of the above declare, and stay last.
 	all.Webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
-		DB: d, Registry: all.Events, Deliveries: store.Deliveries{}, Policy: cfg.Policy, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
+		DB: d, Registry: all.Events, Deliveries: store.Deliveries{}, Owners: company.Owners, Policy: cfg.Policy, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
 	}), withAPI, withJobs)
 	all.jobs = add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}), withAPI, withJobs)
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}), withAPI, withJobs)

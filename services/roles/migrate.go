@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/kit/term"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -86,7 +87,11 @@ func (c *MigrateCmd) contract(ctx context.Context, d *db.DB, files fs.FS, log *s
 	if err != nil || len(steps) == 0 {
 		return 0, err
 	}
-	old, err := presence.Earlier(ctx, d, migrate.ContractsOf(steps))
+	relays, err := outbox.Members(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	old, err := presence.Earlier(ctx, d, migrate.ContractsOf(steps), relays)
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -39,7 +40,7 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watch
 		live.OnChange(func(next *RelayCmd) { r.tel.SetSample(next.TraceSample) })
 		all := NewDomains(r.db, DomainConfig{Policy: c.Policy, Log: log})
 		return runRelay(ctx, log, r, outbox.RelayConfig{
-			Settings: c.Settings, Node: NodeName(), EventRetention: c.EventRetention, EventQuota: c.EventQuota, CleanupJobs: CleanupJobs(),
+			Settings: c.Settings, Node: NodeName(), EventRetention: c.EventRetention, EventQuota: c.EventQuota, Owners: company.Owners, CleanupJobs: CleanupJobs(),
 			Jobs: []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, c.MailFrom, log).Run}, Log: log,
 		})
 	})

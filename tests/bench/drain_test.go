@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
@@ -70,24 +71,27 @@ FROM company_components AS c, unnest($2::UUID[]) AS u(id) WHERE c.company_id = $
 
 // sqlSubscribe gives each company a subscription to all orders.
 const sqlSubscribe = `INSERT INTO webhook_subscriptions (company_id, id, url, events, is_active, status, exclude_own_events, read_scopes, secret, created_by_id, version, ev_pos, created_at, updated_at)
-SELECT c, i, url, '{order.*}', true, 'active', false, '{orders:read}', $4, i, 1, 1, now(), now() FROM unnest($1::UUID[], $2::UUID[], $3::TEXT[]) AS u(c, i, url)`
+SELECT c, i, url, '{order.*}', true, 'active', false, '{orders:read}', secret, i, 1, 1, now(), now() FROM unnest($1::UUID[], $2::UUID[], $3::TEXT[], $4::TEXT[]) AS u(c, i, url, secret)`
 
-// sqlSubscribeOthers gives each company subscriptions with filters that no event of the benchmark passes.
+// sqlSubscribeOthers gives each company subscriptions with filters that no event of the benchmark passes, so that nothing opens their secrets.
 const sqlSubscribeOthers = `INSERT INTO webhook_subscriptions (company_id, id, url, events, filter, is_active, status, exclude_own_events, read_scopes, secret, created_by_id, version, ev_pos, created_at, updated_at)
-SELECT c, gen_random_uuid(), 'https://example.com/' || g, '{order.*,client.*}', jsonb_build_object('data.version', g + 1, 'data.channel', jsonb_build_array('phone', 'web')), true, 'active', false, '{orders:read}', $3, c, 1, 1, now(), now()
-FROM unnest($1::UUID[]) AS u(c), generate_series(1, $2::INT) AS g`
+SELECT c, gen_random_uuid(), 'https://example.com/' || g, '{order.*,client.*}', jsonb_build_object('data.version', g + 1, 'data.channel', jsonb_build_array('phone', 'web')), true, 'active', false, '{orders:read}', secret, c, 1, 1, now(), now()
+FROM unnest($1::UUID[], $3::TEXT[]) AS u(c, secret), generate_series(1, $2::INT) AS g`
 
 // subscribe makes companies, each with a subscription at one receiver, as fast as the database can.
 func (p *platform) subscribe(n, others int) {
 	b := p.b
 	b.Helper()
-	secret := webhook.NewSecret()
-	hooks := receiver.New(receiver.Config{Secret: secret, Arrived: p.arrive})
+	text := webhook.NewSecret()
+	hooks := receiver.New(receiver.Config{Secret: text, Arrived: p.arrive})
 	srv := httptest.NewServer(hooks)
 	b.Cleanup(func() { hooks.Close(); srv.Close() })
-	signer, err := webhook.NewSigner(secret, "")
+	signer, err := webhook.NewSigner(text, "")
 	require.NoError(b, err)
-	companies, subscriptions, urls := make([]tenant.ID, n), make([]uuid.UUID, n), make([]string, n)
+	_, path, _ := strings.Cut(p.keys, "=")
+	keys, err := secret.ReadKeys("--secret-keys-file", path, nil)
+	require.NoError(b, err)
+	companies, subscriptions, urls, sealed := make([]tenant.ID, n), make([]uuid.UUID, n), make([]string, n), make([]webhook.StoredSecret, n)
 	service := company.New(company.Config{DB: p.db, Warehouses: warehouse.New(warehouse.Config{DB: p.db}), Access: apitest.Registry()})
 	require.NoError(b, p.db.RunTx(b.Context(), "bench.company", func(ctx context.Context, tx *db.Tx) error {
 		co, err := service.Create(ctx, tx, company.NewCompany{Name: "Shop 1", Plan: "business"})
@@ -99,6 +103,8 @@ func (p *platform) subscribe(n, others int) {
 			companies[i] = tenant.NewID()
 		}
 		subscriptions[i], urls[i] = uuid.Must(uuid.NewV7()), srv.URL+"/hook/"+companies[i].String()
+		sealed[i], err = webhook.SealSecret(keys, companies[i], subscriptions[i], text)
+		require.NoError(b, err)
 		h := &hook{company: companies[i], id: subscriptions[i], signer: signer}
 		h.url, err = url.Parse(urls[i])
 		require.NoError(b, err)
@@ -110,8 +116,8 @@ func (p *platform) subscribe(n, others int) {
 	}{
 		{sqlCopyCompany, []any{companies[0], companies[1:]}},
 		{sqlCopyComponents, []any{companies[0], companies[1:]}},
-		{sqlSubscribe, []any{companies, subscriptions, urls, secret}},
-		{sqlSubscribeOthers, []any{companies, others, secret}},
+		{sqlSubscribe, []any{companies, subscriptions, urls, sealed}},
+		{sqlSubscribeOthers, []any{companies, others, sealed}},
 		{`INSERT INTO webhook_companies (company_id, changes) SELECT unnest($1::UUID[]), 1`, []any{companies}},
 		{`ANALYZE companies, company_components, webhook_subscriptions, webhook_companies`, nil},
 	} {

@@ -95,7 +95,7 @@ so that it accepts the chart without values.
 {{- end -}}
 {{- end -}}
 {{- if not $v.webhooks.keysSecret.name -}}
-{{- $faults = append $faults "webhooks.keysSecret.name: name the Secret with the keys that encrypt webhook secrets; step 2 of docs/kubernetes.md makes one, also before an upgrade from a release without" -}}
+{{- $faults = append $faults "webhooks.keysSecret.name: name the Secret with the keys that encrypt webhook secrets; step 2 of docs/kubernetes.md makes one" -}}
 {{- end -}}
 {{- if not $v.kafka.brokers -}}
 {{- $faults = append $faults "kafka.brokers: give at least one broker as host:port; or set evaluation.enabled to try things out" -}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
@@ -19,18 +20,12 @@ const (
 )
 
 // The rows are counted because statistics are far off for a table that is constantly filled and emptied.
-const sqlMeasureOutbox = `SELECT count(*), CAST(COALESCE(extract(epoch FROM now() - min(created_at)), 0) AS FLOAT8) FROM outbox`
-
 // OutboxProbe measures the outbox. It does not depend on a relay, because a missing relay is the most likely cause of a
 // full outbox.
 func OutboxProbe(d *db.DB) Probe {
 	return Probe{Name: probeOutbox, Limits: []string{OutboxRows, OutboxAge}, Measure: func(ctx context.Context) (Readings, error) {
-		var rows int64
-		var age float64
-		if err := d.QueryRow(ctx, sqlMeasureOutbox).Scan(&rows, &age); err != nil {
-			return nil, fmt.Errorf("count the outbox: %w", err)
-		}
-		return Readings{OutboxRows: float64(rows), OutboxAge: age}, nil
+		rows, age, err := outbox.MeasureBacklog(ctx, d)
+		return Readings{OutboxRows: float64(rows), OutboxAge: age}, err
 	}}
 }
 

@@ -17,8 +17,13 @@ type Backlog struct {
 }
 
 const (
-	sqlSelectBacklog = `SELECT count(*), min(created_at), (SELECT count(*) FROM outbox_dead) FROM outbox`
-	sqlPublished     = `SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE bucket = $1 AND company_id = $2)`
+	sqlSelectBacklog  = `SELECT count(*), min(created_at), (SELECT count(*) FROM outbox_dead) FROM outbox`
+	sqlMeasureBacklog = `SELECT count(*), CAST(COALESCE(extract(epoch FROM now() - min(created_at)), 0) AS FLOAT8) FROM outbox`
+	sqlPublished      = `SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE bucket = $1 AND company_id = $2)`
+	sqlHolds          = `SELECT EXISTS (SELECT 1 FROM unnest($1::INT4[]) AS u(b)
+WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos <= $2))`
+	sqlCountUnpublished = `SELECT (SELECT count(*) FROM outbox WHERE topic = $1 AND created_at >= $2 AND created_at <= $3 AND ($4::UUID IS NULL OR company_id = $4::UUID))
+ + (SELECT count(*) FROM outbox_dead WHERE topic = $1 AND created_at >= $2 AND created_at <= $3 AND ($4::UUID IS NULL OR company_id = $4::UUID))`
 )
 
 // ReadBacklog counts the rows of all companies.
@@ -29,10 +34,35 @@ func ReadBacklog(ctx context.Context, q db.Querier) (b Backlog, err error) {
 	return b, nil
 }
 
+// MeasureBacklog counts the rows of all companies, with the age of the oldest in seconds, by the clock of the database.
+func MeasureBacklog(ctx context.Context, q db.Querier) (rows int64, age float64, err error) {
+	if err = q.QueryRow(ctx, sqlMeasureBacklog).Scan(&rows, &age); err != nil {
+		return 0, 0, fmt.Errorf("count the outbox: %w", err)
+	}
+	return rows, age, nil
+}
+
 // Published reports whether Kafka has all messages of a company.
 func Published(ctx context.Context, q db.Querier, company tenant.ID) (published bool, err error) {
 	if err = q.QueryRow(ctx, sqlPublished, Bucket(company), company).Scan(&published); err != nil {
 		return false, fmt.Errorf("look for unpublished messages of a company: %w", err)
 	}
 	return published, nil
+}
+
+// Holds reports whether rows of the buckets up to a position wait for a relay.
+func Holds(ctx context.Context, q db.Querier, buckets []int32, pos int64) (holds bool, err error) {
+	if err = q.QueryRow(ctx, sqlHolds, buckets, pos).Scan(&holds); err != nil {
+		return false, fmt.Errorf("look for rows in the outbox: %w", err)
+	}
+	return holds, nil
+}
+
+// CountUnpublished counts the messages for a topic that were written from one time to another, both inclusive, and that Kafka has not
+// acknowledged or will not take; a nil company means all of them.
+func CountUnpublished(ctx context.Context, q db.Querier, topic string, from, to time.Time, company *tenant.ID) (n int64, err error) {
+	if err = q.QueryRow(ctx, sqlCountUnpublished, topic, from, to, company).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count unpublished messages: %w", err)
+	}
+	return n, nil
 }

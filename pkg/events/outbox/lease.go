@@ -28,6 +28,21 @@ WHERE bucket = ANY($2::INT4[]) AND expires_at <= now() RETURNING bucket, epoch, 
 	sqlReleaseLeases = outboxLeases.Update(`SET owner = '', expires_at = now() WHERE owner = $1 AND bucket = ANY($2::INT4[])`)
 )
 
+const sqlSelectMembers = `SELECT node FROM relay_members WHERE expires_at > now() ORDER BY node`
+
+// Members lists the relays that run, as the owners of their leases: the name of the process, a slash and a suffix.
+func Members(ctx context.Context, q db.Querier) ([]string, error) {
+	rows, err := q.Query(ctx, sqlSelectMembers)
+	if err != nil {
+		return nil, fmt.Errorf("read running relays: %w", err)
+	}
+	members, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read running relays: %w", err)
+	}
+	return members, nil
+}
+
 // lease is a lease that the database confirmed.
 type lease struct {
 	Bucket     int32

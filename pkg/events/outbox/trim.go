@@ -31,8 +31,8 @@ ON CONFLICT (company_id) DO UPDATE SET seq = GREATEST(event_log_floors.seq, excl
 
 func newQuota(r *Relay) *quota.Meter {
 	return quota.New(quota.Config{
-		DB: r.db, Kind: QuotaKind, Limit: r.cfg.EventQuota, Above: r.trim, Log: r.log,
-		Beyond: "Above the quota, the oldest events are removed from the event log before their 30 days, but none of the last 48 hours. Webhooks are not affected.",
+		DB: r.db, Kind: QuotaKind, Limit: r.cfg.EventQuota, Above: r.trim, Log: r.log, Owners: r.cfg.Owners,
+		Beyond: "Above the quota, the oldest events are removed from the event log before their time, but none of the last 48 hours. Webhooks are not affected.",
 	})
 }
 

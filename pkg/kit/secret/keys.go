@@ -86,11 +86,6 @@ func (k *Keys) Primary() (string, error) {
 	return r.ids[0], nil
 }
 
-// Sealed reports whether the text is a sealed value.
-func Sealed[T string | []byte](text T) bool {
-	return len(text) >= len(sealedPrefix) && string(text[:len(sealedPrefix)]) == sealedPrefix
-}
-
 // Seal encrypts a value. Only the same context opens it.
 func (k *Keys) Seal(value []byte, context string) (string, error) {
 	r, err := k.current()
@@ -196,8 +191,9 @@ func (s sealed) String() string {
 }
 
 func parseSealed(text string) (s sealed, err error) {
-	parts := strings.Split(strings.TrimPrefix(text, sealedPrefix), ":")
-	if !Sealed(text) || len(parts) != 3 {
+	text, ok := strings.CutPrefix(text, sealedPrefix)
+	parts := strings.Split(text, ":")
+	if !ok || len(parts) != 3 {
 		return s, errors.New("the value is not sealed, or was cut off")
 	}
 	s.key = parts[0]

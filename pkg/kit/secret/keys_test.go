@@ -29,7 +29,6 @@ func TestSealAndOpen(t *testing.T) {
 	k := ring(t, one, two)
 	text, err := k.Seal([]byte("whsec_x"), "a/1")
 	require.NoError(t, err)
-	require.True(t, secret.Sealed(text))
 	require.True(t, strings.HasPrefix(text, "enc1:one:"), "the key is named: %s", text)
 	require.NotContains(t, text, "whsec_x")
 	again, err := k.Seal([]byte("whsec_x"), "a/1")

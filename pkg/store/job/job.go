@@ -16,8 +16,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -57,21 +55,9 @@ type Type struct {
 	Name      string   // as clients see it, such as export
 	Resources []string // scopes whose read right a token needs to see the jobs; [Start] may add more
 
-	// Version tells workers of this release from those of releases before, who would do the work in another way and leave jobs
-	// of a version that they do not know to others. Clients do not see it.
-	Version int
-
 	Control string        // scope whose write right pauses and cancels the jobs; "" = they cannot be stopped
 	Partial bool          // the result of a job that fails or is canceled is what its steps have added until then
 	MaxAge  time.Duration // a job that is not finished by then fails; 24 h
-}
-
-// stored is the type as the table has it.
-func (t Type) stored() string {
-	if t.Version == 0 {
-		return t.Name
-	}
-	return t.Name + "/" + strconv.Itoa(t.Version)
 }
 
 // Record is a job as clients see it.
@@ -268,7 +254,7 @@ func Start(ctx context.Context, tx *db.Tx, by access.Caller, t Type, o Options) 
 	if t.Control != "" {
 		control = &t.Control
 	}
-	tx.Queue(sqlInsertJob, by.Company, r.ID, t.stored(), resources, encoded[0], encoded[1], encoded[2], o.Total, now,
+	tx.Queue(sqlInsertJob, by.Company, r.ID, t.Name, resources, encoded[0], encoded[1], encoded[2], o.Total, now,
 		now.Add(cmp.Or(t.MaxAge, maxAge)+recordKept), control, t.Partial)
 	if err := addParts(ctx, tx, r, o, now.Add(cmp.Or(t.MaxAge, maxAge)+time.Hour)); err != nil {
 		return Record{}, err
@@ -341,7 +327,6 @@ func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Fou
 			return f, fmt.Errorf("decode error of job: %w", err)
 		}
 	}
-	f.Type, _, _ = strings.Cut(f.Type, "/")
 	f.count(total)
 	if media != nil && (f.Status == Done || partial && f.CompletedAt != nil) {
 		f.Media = *media
@@ -395,7 +380,7 @@ WHERE ended_at IS NULL AND type = $1 ORDER BY created_at, id LIMIT $2`
 
 // Unfinished lists jobs of a type of all companies, the oldest first. For operators.
 func Unfinished(ctx context.Context, q db.Querier, t Type, limit int) ([]Record, error) {
-	rows, err := q.Query(ctx, sqlSelectUnfinished, t.stored(), limit)
+	rows, err := q.Query(ctx, sqlSelectUnfinished, t.Name, limit)
 	if err != nil {
 		return nil, fmt.Errorf("select unfinished jobs: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -54,7 +53,6 @@ func scanFound(row pgx.CollectableRow) (r Record, err error) {
 	if err := row.Scan(&r.CompanyID, &r.ID, &r.Type, &r.Status, &r.Processed, &total, &r.Summary, &failure, &r.CreatedAt, &r.UpdatedAt, &r.CompletedAt); err != nil {
 		return r, err
 	}
-	r.Type, _, _ = strings.Cut(r.Type, "/")
 	r.count(total)
 	if failure != nil {
 		err = json.Unmarshal(failure, &r.Error)

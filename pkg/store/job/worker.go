@@ -54,10 +54,10 @@ func NewWorker(cfg Config) *Worker {
 	}
 	w := &Worker{cfg: cfg, handlers: map[string]Handler{}, log: cfg.Log}
 	for _, h := range cfg.Handlers {
-		if _, twice := w.handlers[h.stored()]; twice {
-			panic("two handlers for jobs of type " + h.stored())
+		if _, twice := w.handlers[h.Name]; twice {
+			panic("two handlers for jobs of type " + h.Name)
 		}
-		w.handlers[h.stored()] = h
+		w.handlers[h.Name] = h
 	}
 	return w
 }

@@ -2,7 +2,7 @@
 // token expires. A notice is a row for each owner, written in the transaction of what it is about, and sent later by a
 // [Sender]. Rows stay when they were sent, so that nothing is told twice. See docs/notices.md.
 //
-// What is worth a notice is up to the domains.
+// What is worth a notice is up to the domains, and so is who the owners of a company are: see [Owners].
 package notice
 
 import (
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
@@ -44,43 +43,47 @@ const (
 
 const notices = db.Table("notices")
 
-const (
-	sqlKnown = `SELECT EXISTS (SELECT 1 FROM notices WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4)`
+// Owners reads the name of a company and the addresses of its owners, at most limit of them.
+type Owners func(ctx context.Context, q db.Querier, company tenant.ID, limit int) (name string, addresses []string, err error)
 
-	// sqlSelectOwners has a row for a company without owners, too.
-	sqlSelectOwners = `SELECT c.name, COALESCE(u.email, '') FROM companies AS c
-LEFT JOIN users AS u ON u.company_id = c.id AND lower(u.role) = 'owner' AND u.status = 'active' AND NOT u.is_technical AND u.email IS NOT NULL
-WHERE c.id = $1 ORDER BY u.id NULLS LAST LIMIT $2`
-)
+const sqlKnown = `SELECT EXISTS (SELECT 1 FROM notices WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4)`
 
 var sqlInsert = notices.Insert(`(company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at)
 SELECT $1, $2, $3, $4, u.recipient, $6, $7, 'pending', 0, $8, $8, $9 FROM unnest($5::TEXT[]) AS u(recipient)`)
 
 // Add stores a notice for the owners of a company, in the transaction of what it is about. It reports whether it was the first
 // of its occasion; any other is left out. The transaction is serializable: of two at once, one is the first.
-func Add(ctx context.Context, tx *db.Tx, company tenant.ID, n Notice) (first bool, err error) {
+func Add(ctx context.Context, tx *db.Tx, company tenant.ID, owners Owners, n Notice) (first bool, err error) {
 	var known bool
 	if err := tx.QueryRow(ctx, sqlKnown, company, n.Kind, n.Record, n.Since).Scan(&known); err != nil || known {
 		return false, wrap(n, err)
 	}
-	rows, err := tx.Query(ctx, sqlSelectOwners, company, maxOwners)
+	name, recipients, err := owners(ctx, tx, company, maxOwners)
 	if err != nil {
 		return false, wrap(n, err)
 	}
-	var name, email string
-	recipients := []string{}
-	if _, err := pgx.ForEachRow(rows, []any{&name, &email}, func() error {
-		recipients = append(recipients, email)
-		return nil
-	}); err != nil {
-		return false, wrap(n, err)
-	}
 	if len(recipients) == 0 {
-		recipients = append(recipients, "") // remembers the occasion
+		recipients = []string{""} // remembers the occasion
 	}
 	text := fmt.Sprintf("%s\n\nCompany: %s (%s)\n", strings.TrimSpace(n.Text), Name(name), company)
 	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, recipients, line(n.Subject), text, tx.Now(), tx.Now().Add(keep))
 	return true, nil
+}
+
+// Untold is the condition that a notice of the kind was not added yet, for a statement that looks for occasions; company, record and
+// since are its columns, or what it makes of them.
+func Untold(kind, company, record, since string) string {
+	return `NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.company_id = ` + company + ` AND n.kind = '` + kind + `' AND n.record_id = ` + record + ` AND n.since = ` + since + `)`
+}
+
+const sqlCount = `SELECT count(*) FROM notices WHERE company_id = $1 AND kind = $2 AND created_at > $3`
+
+// Count counts the notices of a kind that a company got since a moment.
+func Count(ctx context.Context, q db.Querier, company tenant.ID, kind string, since time.Time) (n int, err error) {
+	if err := q.QueryRow(ctx, sqlCount, company, kind, since).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count notices %s: %w", kind, err)
+	}
+	return n, nil
 }
 
 // AddTo stores a notice for one address, in the transaction of what it is about.

@@ -35,7 +35,7 @@ const (
 WHERE expires_at > now() ORDER BY role, node, id`
 	// Processes that could not announce themselves are known only by the leases that they hold.
 	sqlSelectUnannounced = `SELECT u.node, u.role FROM (
-  SELECT split_part(m.node, '/', 1) AS node, 'relay' AS role FROM relay_members AS m WHERE m.expires_at > now()
+  SELECT split_part(r.owner, '/', 1) AS node, 'relay' AS role FROM unnest($1::TEXT[]) AS r(owner)
   UNION SELECT split_part(l.owner, '/', 1), 'owner of ' || l.name FROM job_leases AS l WHERE l.expires_at > now()) AS u
 WHERE NOT EXISTS (SELECT 1 FROM processes AS p WHERE p.node = u.node AND p.expires_at > now()) ORDER BY u.role, u.node`
 )
@@ -133,8 +133,8 @@ func List(ctx context.Context, q db.Querier) ([]Process, error) {
 }
 
 // unannounced returns the owners of leases that are not announced.
-func unannounced(ctx context.Context, q db.Querier) (all []Process, err error) {
-	rows, err := q.Query(ctx, sqlSelectUnannounced)
+func unannounced(ctx context.Context, q db.Querier, relays []string) (all []Process, err error) {
+	rows, err := q.Query(ctx, sqlSelectUnannounced, relays)
 	if err != nil {
 		return nil, fmt.Errorf("read owners of leases: %w", err)
 	}
@@ -146,11 +146,11 @@ func unannounced(ctx context.Context, q db.Querier) (all []Process, err error) {
 }
 
 // Earlier returns the running processes whose release does not know all of the contract migrations, because it is an earlier
-// one. A process that could not announce itself shows by the leases that it holds.
-func Earlier(ctx context.Context, q db.Querier, contracts []string) (old []Process, err error) {
+// one. A process that could not announce itself shows by the leases that it holds; relays are the owners of those on buckets.
+func Earlier(ctx context.Context, q db.Querier, contracts, relays []string) (old []Process, err error) {
 	announced, err := List(ctx, q)
 	if err == nil {
-		old, err = unannounced(ctx, q)
+		old, err = unannounced(ctx, q, relays)
 	}
 	if err != nil {
 		return nil, err

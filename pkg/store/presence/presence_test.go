@@ -57,7 +57,7 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 	require.WithinDuration(t, began, time.Time(all[0].SeenAt), time.Minute)
 
 	for contract, want := range map[string][]string{"193.contract": nil, "300.contract": {"api on web-1"}, "301.contract": {"api on web-1", "api on web-2"}} {
-		old, err := presence.Earlier(t.Context(), d, []string{contract})
+		old, err := presence.Earlier(t.Context(), d, []string{contract}, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, nodes(old), contract)
 	}
@@ -67,7 +67,7 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 	_, err = d.Exec(t.Context(), `UPDATE processes SET expires_at = now()`)
 	require.NoError(t, err)
 	announced(t, d) // as one that was killed, a while later
-	old, err := presence.Earlier(t.Context(), d, []string{"301.contract"})
+	old, err := presence.Earlier(t.Context(), d, []string{"301.contract"}, nil)
 	require.NoError(t, err)
 	require.Empty(t, old)
 	tag, err := d.Write(t.Context(), presence.CleanupJob.Delete, time.Now().Add(time.Second))
@@ -108,12 +108,11 @@ func TestOwnersOfLeasesThatAnnounceNothing(t *testing.T) {
 		_, err := d.Exec(t.Context(), sql)
 		require.NoError(t, err)
 	}
-	exec(`INSERT INTO relay_members (node, expires_at) VALUES ('old-1/abcdef12', now() + INTERVAL '1 hour'), ('gone-1/abcdef12', now()), ('new-1/abcdef12', now() + INTERVAL '1 hour')`)
 	exec(`INSERT INTO job_leases (name, owner, epoch, expires_at) VALUES ('probe.disk', 'old-2/12345678', 1, now() + INTERVAL '1 hour'), ('probe.outbox', 'gone-2/12345678', 1, now())`)
 	_, err := d.Exec(t.Context(), `INSERT INTO processes (id, node, role, release, contracts, started_at, expires_at)
 VALUES ($1, 'new-1', 'relay', '2.0', '{300.contract}', now(), now() + INTERVAL '1 hour')`, uuid.New())
 	require.NoError(t, err)
-	old, err := presence.Earlier(t.Context(), d, []string{"300.contract"})
+	old, err := presence.Earlier(t.Context(), d, []string{"300.contract"}, []string{"old-1/abcdef12", "new-1/abcdef12"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"owner of probe.disk on old-2", "relay on old-1"}, nodes(old))
 }

@@ -36,8 +36,9 @@ type Config struct {
 	Kind  string // what is counted, such as "answers"; the label of the metrics
 	Limit int64  // bytes per company; 0 = no quota, and nothing is counted
 
-	// Beyond says what happens above the quota. Owners are told it once a month when a company has used 80 % of its quota;
-	// "" = they are not told.
+	// Owners are told once a month when their company has used 80 % of its quota; nil = they are not told. Beyond tells them what
+	// happens above the quota.
+	Owners notice.Owners
 	Beyond string
 
 	// Above is called after a write for each company that stored bytes and is above the quota. It may make room.
@@ -125,7 +126,7 @@ func (m *Meter) Take(ctx context.Context, tx *db.Tx, company tenant.ID, n int64,
 	if used > m.cfg.Limit {
 		return used - n, false, nil
 	}
-	if percent := m.percent(used); m.cfg.Beyond != "" && percent >= near {
+	if percent := m.percent(used); m.cfg.Owners != nil && percent >= near {
 		err = m.addNotice(ctx, tx, company, monthOf(tx.Now()), percent)
 	}
 	return used, err == nil, err
@@ -295,7 +296,7 @@ const near = 80
 
 // tell tells the owners of companies that are near their quota. It remembers them, so that the database is asked once.
 func (m *Meter) tell(ctx context.Context, used map[tenant.ID]int64) error {
-	if m.cfg.Beyond == "" {
+	if m.cfg.Owners == nil {
 		return nil
 	}
 	told := map[tenant.ID]time.Time{}
@@ -323,7 +324,7 @@ func (m *Meter) tellOwners(ctx context.Context, company tenant.ID, month time.Ti
 }
 
 func (m *Meter) addNotice(ctx context.Context, tx *db.Tx, company tenant.ID, month time.Time, percent int64) error {
-	_, err := notice.Add(ctx, tx, company, notice.Notice{
+	_, err := notice.Add(ctx, tx, company, m.cfg.Owners, notice.Notice{
 		Kind: "quota." + m.cfg.Kind, Record: uuid.UUID(company), Since: month,
 		Subject: fmt.Sprintf("Stored %s have reached %d %% of their quota", m.cfg.Kind, percent),
 		Text:    fmt.Sprintf("The stored %s of the company take %d %% of their quota of %d bytes.\n\n%s", m.cfg.Kind, percent, m.cfg.Limit, m.cfg.Beyond),

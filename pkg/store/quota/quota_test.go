@@ -22,6 +22,11 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 const limit = 1000
 
+// owners finds nobody, which leaves a notice without an address.
+func owners(context.Context, db.Querier, tenant.ID, int) (name string, addresses []string, err error) {
+	return "", nil, nil
+}
+
 type above struct {
 	company tenant.ID
 	used    int64
@@ -136,7 +141,7 @@ func TestOwnersLearnThatAQuotaIsNear(t *testing.T) {
 	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 	d := dbtest.Open(t).WithClock(func() time.Time { return now })
 	made := func() *quota.Meter {
-		return quota.New(quota.Config{DB: d, Kind: "answers", Limit: limit, Beyond: "Nothing more is stored."})
+		return quota.New(quota.Config{DB: d, Kind: "answers", Limit: limit, Owners: owners, Beyond: "Nothing more is stored."})
 	}
 	a, b := made(), made()
 	c := tenant.NewID()
@@ -170,7 +175,7 @@ func TestTakenBytesAreExact(t *testing.T) {
 	t.Parallel()
 	d, c := dbtest.Open(t), tenant.NewID()
 	take := func(n int64) (used int64, ok bool) {
-		m := quota.New(quota.Config{DB: d, Kind: "files", Limit: limit, Beyond: "Nothing more is stored."})
+		m := quota.New(quota.Config{DB: d, Kind: "files", Limit: limit, Owners: owners, Beyond: "Nothing more is stored."})
 		err := d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) (err error) {
 			if used, ok, err = m.Take(ctx, tx, c, n, quota.Never); err == nil && !ok {
 				err = errRefused

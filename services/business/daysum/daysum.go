@@ -1,6 +1,6 @@
 // Package daysum adds up records by day, exactly. The sums of a day that is over are kept, so that a report of a year costs what
-// its open days cost; a change of a record of such a day makes them invalid. Which records a report sums, and what it shows of
-// the sums, is the business of its caller. See docs/architecture.md#reports.
+// its open days cost; a change of a record of such a day makes them invalid. A domain declares a [Report] of its records and counts
+// their changes; what is shown of the sums is the business of the caller of [Reader.Read]. See docs/architecture.md#reports.
 package daysum
 
 import (
@@ -9,17 +9,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
-)
-
-// Name names a report. Rows of the database refer to it.
-type Name string
-
-// The reports. Whoever changes what one of them sums calls its [Name.Changed].
-const (
-	Orders   Name = "orders"   // by created_at of orders
-	Sales    Name = "sales"    // by created_at of sales and refunds
-	Payments Name = "payments" // by paid_at of payments of orders, and created_at of sales and refunds
-	Bookings Name = "bookings" // by start_at of bookings
 )
 
 // A day is kept only when it ended longer ago than keptAfter, and a change counts if its record is older than countedAfter. What
@@ -34,14 +23,14 @@ const dayChanges = db.Table("day_changes")
 
 var sqlInsertChange = dayChanges.InsertRow("company_id", "report", "day", "id", "n")
 
-// Changed queues that the sums of a report change on the days of these instants: call it in the transaction that adds a record, or
+// Changed queues that the sums of the report change on the days of these instants: call it in the transaction that adds a record, or
 // changes what the report sums of one, with the instants that its day follows from, before and after the change.
-func (name Name) Changed(tx *db.Tx, company tenant.ID, at ...time.Time) {
+func (r *Report) Changed(tx *db.Tx, company tenant.ID, at ...time.Time) {
 	old := time.Now().Add(-countedAfter) // the clock of records may be another one in demo data and tests
 	var last time.Time
 	for _, t := range at {
 		if day := dayOf(t); t.Before(old) && !day.Equal(last) {
-			tx.QueueRow(sqlInsertChange, company, string(name), day, record.NewID(), int64(1))
+			tx.QueueRow(sqlInsertChange, company, r.Name, day, record.NewID(), int64(1))
 			last = day
 		}
 	}

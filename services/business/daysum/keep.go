@@ -41,7 +41,7 @@ func (r *Reader) keep(ctx context.Context, p *pass) {
 			if keys == nil {
 				keys, amounts = []string{}, []int64{}
 			}
-			tx.Queue(sqlUpsertSums, p.company, string(p.report.Name), d.date, d.start, d.end, p.report.Form, d.before, keys, amounts)
+			tx.Queue(sqlUpsertSums, p.company, p.report.Name, d.date, d.start, d.end, p.report.Form, d.before, keys, amounts)
 		}
 		for _, at := range crowded {
 			if err := p.merge(ctx, tx, at); err != nil {
@@ -51,7 +51,7 @@ func (r *Reader) keep(ctx context.Context, p *pass) {
 		return nil
 	}, db.ReadCommitted(), db.Repeatable())
 	if err != nil && ctx.Err() == nil {
-		r.cfg.Log.WarnContext(telemetry.Untraced(ctx), "sums of days not kept", "report", string(p.report.Name), "error", err)
+		r.cfg.Log.WarnContext(telemetry.Untraced(ctx), "sums of days not kept", "report", p.report.Name, "error", err)
 	}
 }
 
@@ -78,7 +78,7 @@ func (p *pass) crowded() (all []time.Time) {
 // merge makes one row of the changes of a day. Their number stays the same at every commit, also if two processes do it at once:
 // a row is deleted by one of them, which adds what it counted.
 func (p *pass) merge(ctx context.Context, tx *db.Tx, at time.Time) error {
-	rows, err := tx.Returning(ctx, sqlDeleteChanges, p.company, string(p.report.Name), at, mergedOnce)
+	rows, err := tx.Returning(ctx, sqlDeleteChanges, p.company, p.report.Name, at, mergedOnce)
 	if err != nil {
 		return err
 	}
@@ -93,6 +93,6 @@ func (p *pass) merge(ctx context.Context, tx *db.Tx, at time.Time) error {
 	if rows.Err() != nil || sum == 0 {
 		return rows.Err()
 	}
-	tx.Queue(sqlInsertChange, p.company, string(p.report.Name), at, record.NewID(), sum)
+	tx.Queue(sqlInsertChange, p.company, p.report.Name, at, record.NewID(), sum)
 	return nil
 }

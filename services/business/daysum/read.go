@@ -22,8 +22,8 @@ import (
 
 // Report says what to sum.
 type Report struct {
-	Name Name
-	Form int32 // of what SQL returns; another meaning of its columns needs another number
+	Name string // rows of the database refer to it
+	Form int32  // of what SQL returns; another meaning of its columns needs another number
 
 	// SQL sums the records of the company $1 from the instant $2 to before $3, in groups: columns of type TEXT, not null, that
 	// identify the group, and then columns of type BIGINT.
@@ -55,7 +55,7 @@ type Reader struct {
 // large is a report with very many records.
 type large struct {
 	company tenant.ID
-	report  Name
+	report  string
 }
 
 const remembered = 1000
@@ -88,14 +88,17 @@ const OutOfRange = "REPORT_AMOUNT_OUT_OF_RANGE"
 // ErrOutOfRange is the error of a sum beyond [money.MaxAmount].
 var ErrOutOfRange error = apierr.StateConflict(OutOfRange, "a sum of these days exceeds %s minor units, the largest amount; ask for fewer days or more groups", money.MaxAmount)
 
-// Read returns the sums of the days from first to last in the time zone, ordered by day. Days without records have no groups. All
-// are of one snapshot, which has every change that was committed before the call.
+// Read returns, for each report, the sums of the days from first to last in the time zone, ordered by day. Days without records have no
+// groups. All are of one snapshot, which has every change that was committed before the call.
 //
 // Errors: 503 [list.TooExpensive], 409 [OutOfRange].
-func (r *Reader) Read(ctx context.Context, company tenant.ID, report Report, zone *time.Location, first, last jsontype.Date) ([]Group, error) {
-	p := &pass{report: report, company: company, deadline: time.Now().Add(patience)}
-	err := r.cfg.Lists.Sum(ctx, company, []any{report.Name, first, last}, func(ctx context.Context, limit time.Duration) error {
-		return r.readParts(ctx, p, limit, func() []*day { return daysBetween(zone, first, last) })
+func (r *Reader) Read(ctx context.Context, company tenant.ID, zone *time.Location, first, last jsontype.Date, reports ...*Report) ([][]Group, error) {
+	passes, about := make([]*pass, len(reports)), []any{first, last}
+	for i, report := range reports {
+		passes[i], about = r.newPass(company, report), append(about, report.Name)
+	}
+	err := r.cfg.Lists.Sum(ctx, company, about, func(ctx context.Context, limit time.Duration) error {
+		return r.readParts(ctx, passes, limit, func() []*day { return daysBetween(zone, first, last) })
 	})
 	switch {
 	case errors.Is(err, db.ErrTooLong), apierr.Is(err, list.TooExpensive):
@@ -103,30 +106,49 @@ func (r *Reader) Read(ctx context.Context, company tenant.ID, report Report, zon
 	case err != nil:
 		return nil, readError(err)
 	}
-	return p.groups(), nil
+	groups := make([][]Group, len(passes))
+	for i, p := range passes {
+		groups[i] = p.groups()
+	}
+	return groups, nil
 }
 
-// readParts reads the days, in more parts if one takes too long, and keeps what it has summed, even if not all was.
-func (r *Reader) readParts(ctx context.Context, p *pass, limit time.Duration, days func() []*day) error {
-	of := large{p.company, p.report.Name}
-	p.parts = 1
-	if known, ok := r.parts.Get(of); ok {
+// newPass begins to read a report, in as many parts as its days were read the last time.
+func (r *Reader) newPass(company tenant.ID, report *Report) *pass {
+	p := &pass{report: report, company: company, deadline: time.Now().Add(patience), parts: 1}
+	if known, ok := r.parts.Get(large{company, report.Name}); ok {
 		p.parts = known
 	}
+	return p
+}
+
+// readParts reads the days of all passes, in more parts if one takes too long, and keeps what it has summed, even if not all was.
+func (r *Reader) readParts(ctx context.Context, passes []*pass, limit time.Duration, days func() []*day) error {
 	for {
 		err := r.cfg.DB.ReadSnapshot(ctx, limit, func(q db.Querier) error {
-			p.days = days()
-			return p.read(ctx, q)
+			for _, p := range passes {
+				p.days = days()
+			}
+			for _, p := range passes {
+				if err := p.read(ctx, q); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
-		tooLong := errors.Is(err, db.ErrTooLong)
-		if err == nil || tooLong {
-			r.keep(ctx, p)
-		}
-		if !tooLong || p.parts == maxParts || time.Now().After(p.deadline) {
+		if err != nil && !errors.Is(err, db.ErrTooLong) {
 			return err
 		}
+		for _, p := range passes {
+			r.keep(ctx, p)
+		}
+		slow := slices.IndexFunc(passes, func(p *pass) bool { return len(p.open()) > 0 })
+		if err == nil || slow < 0 || passes[slow].parts == maxParts || time.Now().After(passes[slow].deadline) {
+			return err
+		}
+		p := passes[slow]
 		p.parts *= moreParts
-		r.parts.Add(of, p.parts)
+		r.parts.Add(large{p.company, p.report.Name}, p.parts)
 	}
 }
 
@@ -174,7 +196,7 @@ func daysBetween(zone *time.Location, first, last jsontype.Date) (days []*day) {
 
 // pass is one try to read a report.
 type pass struct {
-	report   Report
+	report   *Report
 	company  tenant.ID
 	deadline time.Time
 	parts    int // in which each day is summed
@@ -239,7 +261,7 @@ func (p *pass) open() (all []part) {
 }
 
 // add adds the groups of a part of the day. The error is [ErrOutOfRange].
-func (s *sums) add(part sums, report Report) error {
+func (s *sums) add(part sums, report *Report) error {
 	if s.amounts == nil {
 		*s = part
 		return nil
@@ -257,7 +279,7 @@ func (s *sums) add(part sums, report Report) error {
 }
 
 // group returns the amounts of the group with these keys; nil if there is none.
-func (s *sums) group(keys []string, report Report) []int64 {
+func (s *sums) group(keys []string, report *Report) []int64 {
 	for i := range len(s.amounts) / report.Amounts {
 		if slices.Equal(s.keys[i*report.Keys:(i+1)*report.Keys], keys) {
 			return s.amounts[i*report.Amounts : (i+1)*report.Amounts]
@@ -310,7 +332,7 @@ func (p *pass) readKept(ctx context.Context, q db.Querier) error {
 	forms := map[string]int32{}
 	b := &pgx.Batch{}
 	b.Queue(sqlSelectNow).QueryRow(func(row pgx.Row) error { return row.Scan(&p.now) })
-	b.Queue(sqlSelectChanges, p.company, string(p.report.Name), dayOf(first.start), dayOf(last.end)).Query(func(rows pgx.Rows) error {
+	b.Queue(sqlSelectChanges, p.company, p.report.Name, dayOf(first.start), dayOf(last.end)).Query(func(rows pgx.Rows) error {
 		var at time.Time
 		var n, count int64
 		_, err := pgx.ForEachRow(rows, []any{&at, &n, &count}, func() error {
@@ -319,7 +341,7 @@ func (p *pass) readKept(ctx context.Context, q db.Querier) error {
 		})
 		return err
 	})
-	b.Queue(sqlSelectKept, p.company, string(p.report.Name), first.date, last.date).Query(func(rows pgx.Rows) error {
+	b.Queue(sqlSelectKept, p.company, p.report.Name, first.date, last.date).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			k := &day{}
 			var form int32

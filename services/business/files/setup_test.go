@@ -66,7 +66,7 @@ func setupOn(t *testing.T, d *db.DB, store blob.Store) kit {
 	}
 	k.files = files.New(files.Config{
 		DB: k.db, Store: store, Keys: apitest.Keys(t), Root: httpapi.BasePath,
-		Quota: quota.New(quota.Config{DB: k.db, Kind: files.QuotaKind, Limit: limit, Beyond: "Nothing more is stored."}),
+		Quota: quota.New(quota.Config{DB: k.db, Kind: files.QuotaKind, Limit: limit, Owners: apitest.Owners, Beyond: "Nothing more is stored."}),
 	})
 	goods := catalog.New(catalog.Config{DB: k.db})
 	agenda := scheduling.New(scheduling.Config{DB: k.db})

@@ -1,7 +1,6 @@
 package orders
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 
@@ -11,9 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
-	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
 )
 
@@ -115,24 +112,6 @@ func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema 
 		s.Properties[name].Minimum = s.Properties["total"].Minimum
 	}
 	return h.Key.TransformSchema(reg, s)
-}
-
-// summed is what reports sum of an order.
-type summed struct {
-	status, paymentStatus, channel                     string
-	total, discountAmount, deliveryCost, prepaidAmount money.Amount
-}
-
-func (h *Header) summed() summed {
-	return summed{h.Status, h.PaymentStatus, record.OrZero(h.Channel), h.Total, h.DiscountAmount, h.DeliveryCost, h.PrepaidAmount}
-}
-
-// countSummed counts a change of what reports sum.
-func countSummed(tx *db.Tx, before, after *Order) {
-	if before == nil || after == nil || before.summed() != after.summed() {
-		of := cmp.Or(after, before)
-		daysum.Orders.Changed(tx, of.CompanyID, of.CreatedAt.Std())
-	}
 }
 
 // isFinal reports whether the order is completed or cancelled.

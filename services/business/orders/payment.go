@@ -7,9 +7,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
-	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
 )
 
 // Kinds of entries of the ledger of an order.
@@ -71,13 +69,6 @@ var (
 	paymentPlan = record.PlanOf[Payment]()
 	payments    = resource.Of[Payment]("order_payments", "PAYMENT").OnConstraint("order_payments_external_id_key", errPaymentTaken).OnWrite(countPayment)
 )
-
-// countPayment counts a new payment or refund in what reports sum: later changes leave that as it is.
-func countPayment(tx *db.Tx, before, after *Payment) {
-	if before == nil {
-		daysum.Payments.Changed(tx, after.CompanyID, after.PaidAt.Std())
-	}
-}
 
 // Derive implements [record.Deriver].
 func (p *Payment) Derive() {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
 )
 
 // BookingsQuery asks for the report of bookings.
@@ -37,15 +36,7 @@ type BookingSums struct {
 	DurationMinutes int64        `json:"durationMinutes" doc:"of the bookings that are neither cancelled nor no-shows"`
 }
 
-var (
-	bookingDimensions = []string{"day", "status"}
-	bookings          = daysum.Report{Name: daysum.Bookings, Form: 1, Keys: 1, Amounts: 5, SQL: sqlSumBookings}
-)
-
-const sqlSumBookings = `SELECT status, count(*), sum(CASE status WHEN 'cancelled' THEN 1 ELSE 0 END)::BIGINT, sum(CASE status WHEN 'no_show' THEN 1 ELSE 0 END)::BIGINT,
-  sum(CASE WHEN status IN ('cancelled', 'no_show') THEN 0 ELSE COALESCE(price, 0) END)::BIGINT,
-  sum(CASE WHEN status IN ('cancelled', 'no_show') THEN 0 ELSE duration_minutes END)::BIGINT
-FROM bookings WHERE company_id = $1 AND start_at >= $2 AND start_at < $3 GROUP BY status`
+var bookingDimensions = []string{"day", "status"}
 
 func bookingSums(v []int64) BookingSums {
 	return BookingSums{BookingsCount: v[0], CancelledCount: v[1], NoShowCount: v[2], Total: money.Amount(v[3]), DurationMinutes: v[4]}
@@ -55,7 +46,7 @@ func bookingSums(v []int64) BookingSums {
 //
 // Errors: those of [Service.Orders].
 func (s *Service) Bookings(ctx context.Context, by access.Caller, q BookingsQuery) (BookingsReport, error) {
-	frame, t, err := s.read(ctx, by, bookings, q.Days, bookingDimensions, q.GroupBy, nil)
+	frame, t, err := s.read(ctx, by, q.Days, bookingDimensions, q.GroupBy, source{report: s.cfg.Bookings})
 	if err != nil {
 		return BookingsReport{}, err
 	}

@@ -4,13 +4,13 @@ import "github.com/tradegrid/tradegrid/pkg/api/httpapi"
 
 // Register adds the reports.
 func (s *Service) Register(api *httpapi.API) {
-	httpapi.ReadWith(ofOrders.On(api, s.db), "/reports/orders", "reportOrders", "Read sums of orders by day", s.Orders,
+	httpapi.ReadWith(ofOrders.On(api, s.cfg.DB), "/reports/orders", "reportOrders", "Read sums of orders by day", s.Orders,
 		httpapi.Doc("Counts orders and adds up their amounts by the day of their creation in the time zone of the company, by status, payment status and channel. "+fails))
-	httpapi.ReadWith(ofSales.On(api, s.db), "/reports/sales", "reportSales", "Read sums of sales and refunds by day", s.Sales,
+	httpapi.ReadWith(ofSales.On(api, s.cfg.DB), "/reports/sales", "reportSales", "Read sums of sales and refunds by day", s.Sales,
 		httpapi.Doc("Adds up sales and refunds, each on the day of its own creation in the time zone of the company, by payment method, channel and branch. "+fails))
-	httpapi.ReadWith(ofBookings.On(api, s.db), "/reports/bookings", "reportBookings", "Read sums of bookings by day", s.Bookings,
+	httpapi.ReadWith(ofBookings.On(api, s.cfg.DB), "/reports/bookings", "reportBookings", "Read sums of bookings by day", s.Bookings,
 		httpapi.Doc("Counts bookings and adds up their prices by the day on which they begin in the time zone of the company, by status. "+fails))
-	httpapi.ReadWith(ofPayments.On(api, s.db), "/reports/payments", "reportPayments", "Read sums of payments and refunds by day", s.Payments,
+	httpapi.ReadWith(ofPayments.On(api, s.cfg.DB), "/reports/payments", "reportPayments", "Read sums of payments and refunds by day", s.Payments,
 		httpapi.Doc("Adds up the money that came in and went back for orders and sales, by day in the time zone of the company, method and origin. "+
 			"Fails with `AUTH_API_SCOPE_INSUFFICIENT` or `MODULE_ACCESS_INACTIVE` for an origin that the token may not read, with `VALIDATION_ERROR`, `REPORT_AMOUNT_OUT_OF_RANGE` and `QUERY_TOO_EXPENSIVE` as the other reports do."))
 }

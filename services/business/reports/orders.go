@@ -5,7 +5,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
 )
 
 // OrdersQuery asks for the report of orders.
@@ -42,20 +41,7 @@ type OrderSums struct {
 	AmountDue      money.Amount `json:"amountDue" doc:"of the orders that are not cancelled: total + deliveryCost - prepaidAmount"`
 }
 
-var (
-	orderDimensions = []string{"day", "status", "paymentStatus", "channel"}
-	orders          = daysum.Report{Name: daysum.Orders, Form: 1, Keys: 3, Amounts: 8, SQL: sqlSumOrders}
-)
-
-const sqlSumOrders = `SELECT status, payment_status, COALESCE(channel, ''), count(*),
-  sum(CASE status WHEN 'cancelled' THEN 1 ELSE 0 END)::BIGINT,
-  sum(CASE status WHEN 'cancelled' THEN 0 ELSE total END)::BIGINT,
-  sum(CASE status WHEN 'cancelled' THEN total ELSE 0 END)::BIGINT,
-  sum(CASE status WHEN 'cancelled' THEN 0 ELSE discount_amount END)::BIGINT,
-  sum(CASE status WHEN 'cancelled' THEN 0 ELSE delivery_cost END)::BIGINT,
-  sum(CASE status WHEN 'cancelled' THEN 0 ELSE prepaid_amount END)::BIGINT,
-  sum(CASE status WHEN 'cancelled' THEN 0 ELSE total + delivery_cost - prepaid_amount END)::BIGINT
-FROM orders WHERE company_id = $1 AND created_at >= $2 AND created_at < $3 GROUP BY status, payment_status, channel`
+var orderDimensions = []string{"day", "status", "paymentStatus", "channel"}
 
 func orderSums(v []int64) OrderSums {
 	return OrderSums{
@@ -68,7 +54,7 @@ func orderSums(v []int64) OrderSums {
 //
 // Errors: 400 for days out of bounds or too many rows, 503 QUERY_TOO_EXPENSIVE, 409 REPORT_AMOUNT_OUT_OF_RANGE.
 func (s *Service) Orders(ctx context.Context, by access.Caller, q OrdersQuery) (OrdersReport, error) {
-	frame, t, err := s.read(ctx, by, orders, q.Days, orderDimensions, q.GroupBy, nil)
+	frame, t, err := s.read(ctx, by, q.Days, orderDimensions, q.GroupBy, source{report: s.cfg.Orders})
 	if err != nil {
 		return OrdersReport{}, err
 	}

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/pkg/store/db"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/orders"
 )
 
 func TestOrdersByDay(t *testing.T) {
@@ -39,7 +39,7 @@ func TestOrdersByDay(t *testing.T) {
 	require.Equal(t, []string{"2025-06-02 paid 1", "2025-06-02 unpaid 1"}, k.read("orders?from=2025-06-02&to=2025-06-02&groupBy=day,paymentStatus").lines("day", "paymentStatus", "ordersCount"))
 	require.Empty(t, k.read("orders?from=2025-06-05&to=2025-06-06").Rows)
 	require.Equal(t, 0.0, k.read("orders?from=2025-06-05&to=2025-06-06").Totals["total"])
-	require.Equal(t, 6, k.kept(daysum.Orders), "all days that are over, also those without orders")
+	require.Equal(t, 6, k.kept(orders.Sums), "all days that are over, also those without orders")
 }
 
 // Days of 23 and 25 hours, in both hemispheres, and days whose midnight is skipped or repeated.
@@ -71,7 +71,7 @@ func TestDaysOfChangesOfTheClock(t *testing.T) {
 		for range 2 {
 			require.Equal(t, []string{row.day + " 2"}, k.read("orders?from="+row.day+"&to="+row.day).lines("day", "ordersCount"), row.zone)
 		}
-		require.Equal(t, 1, k.kept(daysum.Orders))
+		require.Equal(t, 1, k.kept(orders.Sums))
 	}
 }
 
@@ -216,7 +216,7 @@ func TestReportsAmongWriters(t *testing.T) {
 	require.NoError(t, base.d.QueryRow(t.Context(), sqlSumAll, base.company()).Scan(&n, &total))
 	r := base.read(path)
 	require.Equal(t, []any{n, total}, []any{r.Totals["ordersCount"], r.Totals["total"]})
-	require.Equal(t, 6, base.kept(daysum.Orders))
+	require.Equal(t, 6, base.kept(orders.Sums))
 }
 
 func equal(a, b map[string]int64) bool {

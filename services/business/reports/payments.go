@@ -2,7 +2,6 @@ package reports
 
 import (
 	"context"
-	"slices"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -42,52 +41,44 @@ type PaymentSums struct {
 	NetTotal      money.Amount `json:"netTotal" doc:"paymentsTotal - refundsTotal"`
 }
 
-var (
-	paymentDimensions = []string{"day", "method", "origin"}
-	payments          = daysum.Report{Name: daysum.Payments, Form: 1, Keys: 2, Amounts: 5, SQL: sqlSumPayments}
-)
+var paymentDimensions = []string{"day", "method", "origin"}
 
-// The keys of [payments].
+// The keys of payments.
 const (
 	keyMethod = 0
 	keyOrigin = 1
 )
 
-// What a sale by one method was paid is its total, so only the payments of mixed sales have to be read.
-const sqlSumPayments = `SELECT p.method, p.origin, sum(CASE WHEN p.amount > 0 THEN 1 ELSE 0 END)::BIGINT, sum(CASE WHEN p.amount < 0 THEN 1 ELSE 0 END)::BIGINT,
-  sum(CASE WHEN p.amount > 0 THEN p.amount ELSE 0 END)::BIGINT, sum(CASE WHEN p.amount < 0 THEN -p.amount ELSE 0 END)::BIGINT, sum(p.amount)::BIGINT
-FROM (
-  SELECT method, 'order' AS origin, delta AS amount FROM order_payments WHERE company_id = $1 AND paid_at >= $2 AND paid_at < $3
-  UNION ALL
-  SELECT payment_method, 'sale', CASE kind WHEN 'refund' THEN -total ELSE total END FROM sales
-  WHERE company_id = $1 AND created_at >= $2 AND created_at < $3 AND payment_method <> 'mixed' AND total > 0
-  UNION ALL
-  SELECT m.payment_method, 'sale', sum(CASE s.kind WHEN 'refund' THEN -m.amount ELSE m.amount END)::BIGINT
-  FROM sales AS s JOIN sale_payments AS m ON m.company_id = s.company_id AND m.sale_id = s.id
-  WHERE s.company_id = $1 AND s.created_at >= $2 AND s.created_at < $3 AND s.payment_method = 'mixed' GROUP BY s.id, m.payment_method
-) AS p GROUP BY p.method, p.origin`
-
 func paymentSums(v []int64) PaymentSums {
 	return PaymentSums{PaymentsCount: v[0], RefundsCount: v[1], PaymentsTotal: money.Amount(v[2]), RefundsTotal: money.Amount(v[3]), NetTotal: money.Amount(v[4])}
 }
 
-// origins are where payments come from, with the group whose scope and component their report needs.
-var origins = map[string]httpapi.Group{"order": ofOrders, "sale": ofSales}
+// origin is where payments come from.
+type origin struct {
+	name   string
+	group  httpapi.Group // whose scope and component the report needs
+	report *daysum.Report
+}
+
+func (s *Service) origins() []origin {
+	return []origin{{"order", ofOrders, s.cfg.OrderPayments}, {"sale", ofSales, s.cfg.SalePayments}}
+}
 
 // Payments returns the report of payments.
 //
 // Errors: 403 without the scope or the component of an origin, and those of [Service.Orders].
 func (s *Service) Payments(ctx context.Context, by access.Caller, q PaymentsQuery) (PaymentsReport, error) {
-	of := []string{"order", "sale"}
-	if q.Origin != "" {
-		of = []string{q.Origin}
-	}
-	for _, origin := range of {
-		if err := admit(by, origins[origin]); err != nil {
+	var of []source
+	for _, o := range s.origins() {
+		if q.Origin != "" && q.Origin != o.name {
+			continue
+		}
+		if err := admit(by, o.group); err != nil {
 			return PaymentsReport{}, err
 		}
+		of = append(of, source{o.report, []string{o.name}})
 	}
-	frame, t, err := s.read(ctx, by, payments, q.Days, paymentDimensions, q.GroupBy, func(g daysum.Group) bool { return slices.Contains(of, g.Keys[keyOrigin]) })
+	frame, t, err := s.read(ctx, by, q.Days, paymentDimensions, q.GroupBy, of...)
 	if err != nil {
 		return PaymentsReport{}, err
 	}

@@ -18,6 +18,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/orders"
+	"github.com/tradegrid/tradegrid/services/business/sales"
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
 )
 
 var (
@@ -65,8 +68,8 @@ func (k *kit) sale(shift uuid.UUID, kind string, channel *string, at time.Time, 
 		for _, p := range payments {
 			tx.Queue(sqlInsertSalePayment, k.company(), id, uuid.New(), p.method, p.amount, at)
 		}
-		daysum.Sales.Changed(tx, k.company(), at)
-		daysum.Payments.Changed(tx, k.company(), at)
+		sales.Sums.Changed(tx, k.company(), at)
+		sales.PaymentSums.Changed(tx, k.company(), at)
 		return nil
 	})
 }
@@ -75,7 +78,7 @@ func (k *kit) pay(method string, delta int64, at time.Time) {
 	k.t.Helper()
 	k.tx(func(_ context.Context, tx *db.Tx) error {
 		tx.Queue(sqlInsertOrderPayment, k.company(), uuid.New(), delta, method, at)
-		daysum.Payments.Changed(tx, k.company(), at)
+		orders.PaymentSums.Changed(tx, k.company(), at)
 		return nil
 	})
 }
@@ -97,7 +100,7 @@ func TestSalesByDay(t *testing.T) {
 		require.Equal(t, []string{"- cash other " + north.String() + " 0 1 -120", "- cash pos - 1 0 500", "- cash qr_menu " + north.String() + " 1 0 0", "- mixed other - 1 0 500"},
 			k.read("sales?groupBy=branch,channel,method&from=2025-07-01&to=2025-07-02").lines("day", "method", "channel", "branchId", "salesCount", "refundsCount", "netTotal"))
 	}
-	require.Equal(t, 2, k.kept(daysum.Sales))
+	require.Equal(t, 2, k.kept(sales.Sums))
 }
 
 func TestPaymentsByDay(t *testing.T) {
@@ -151,7 +154,7 @@ func TestBookingsByDay(t *testing.T) {
 		k.number++
 		k.tx(func(_ context.Context, tx *db.Tx) error {
 			tx.Queue(sqlInsertBooking, k.company(), id, k.number, start, minutes, start.Add(time.Duration(minutes)*time.Minute), status, price)
-			daysum.Bookings.Changed(tx, k.company(), start)
+			scheduling.Sums.Changed(tx, k.company(), start)
 			return nil
 		})
 		return id
@@ -168,11 +171,11 @@ func TestBookingsByDay(t *testing.T) {
 		require.Equal(t, []string{"2025-03-30 - 4 1 1 2500 75"}, k.read("bookings?from=2025-03-29&to=2025-03-31").lines(fields...))
 	}
 	require.Equal(t, []string{"- confirmed 1 0 0 300 15"}, k.read("bookings?groupBy=status&from="+later.AddDate(0, 0, -1).Format(time.DateOnly)+"&to="+later.AddDate(0, 0, 1).Format(time.DateOnly)).lines(fields...))
-	require.Equal(t, 3, k.kept(daysum.Bookings), "days to come are not kept")
+	require.Equal(t, 3, k.kept(scheduling.Sums), "days to come are not kept")
 
 	k.tx(func(_ context.Context, tx *db.Tx) error {
 		tx.Queue(sqlMoveBooking, k.company(), id, second, second.Add(time.Hour), "completed")
-		daysum.Bookings.Changed(tx, k.company(), first, second)
+		scheduling.Sums.Changed(tx, k.company(), first, second)
 		return nil
 	})
 	require.Equal(t, []string{"2025-03-30 - 3 1 1 0 45", "2025-03-31 - 1 0 0 2500 30"}, k.read("bookings?from=2025-03-29&to=2025-03-31").lines(fields...))

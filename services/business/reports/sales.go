@@ -7,7 +7,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
 )
 
 // SalesQuery asks for the report of sales.
@@ -41,21 +40,7 @@ type SaleSums struct {
 	NetTotal     money.Amount `json:"netTotal" doc:"salesTotal - refundsTotal"`
 }
 
-var (
-	saleDimensions = []string{"day", "method", "channel", "branch"}
-	sales          = daysum.Report{Name: daysum.Sales, Form: 1, Keys: 3, Amounts: 5, SQL: sqlSumSales}
-)
-
-// A channel is free text, of which every sale could have another.
-const sqlSumSales = `SELECT s.payment_method, s.channel, COALESCE(h.branch_id::TEXT, ''), sum(s.sales)::BIGINT, sum(s.refunds)::BIGINT, sum(s.sold)::BIGINT,
-  sum(s.refunded)::BIGINT, sum(s.sold - s.refunded)::BIGINT
-FROM (
-  SELECT shift_id, payment_method, CASE WHEN channel IN ('pos', 'qr_menu', 'storefront') THEN channel ELSE 'other' END AS channel,
-    sum(CASE kind WHEN 'refund' THEN 0 ELSE 1 END)::BIGINT AS sales, sum(CASE kind WHEN 'refund' THEN 1 ELSE 0 END)::BIGINT AS refunds,
-    sum(CASE kind WHEN 'refund' THEN 0 ELSE total END)::BIGINT AS sold, sum(CASE kind WHEN 'refund' THEN total ELSE 0 END)::BIGINT AS refunded
-  FROM sales WHERE company_id = $1 AND created_at >= $2 AND created_at < $3 GROUP BY 1, 2, 3
-) AS s JOIN shifts AS h ON h.company_id = $1 AND h.id = s.shift_id
-GROUP BY s.payment_method, s.channel, h.branch_id`
+var saleDimensions = []string{"day", "method", "channel", "branch"}
 
 func saleSums(v []int64) SaleSums {
 	return SaleSums{SalesCount: v[0], RefundsCount: v[1], SalesTotal: money.Amount(v[2]), RefundsTotal: money.Amount(v[3]), NetTotal: money.Amount(v[4])}
@@ -65,7 +50,7 @@ func saleSums(v []int64) SaleSums {
 //
 // Errors: those of [Service.Orders].
 func (s *Service) Sales(ctx context.Context, by access.Caller, q SalesQuery) (SalesReport, error) {
-	frame, t, err := s.read(ctx, by, sales, q.Days, saleDimensions, q.GroupBy, nil)
+	frame, t, err := s.read(ctx, by, q.Days, saleDimensions, q.GroupBy, source{report: s.cfg.Sales})
 	if err != nil {
 		return SalesReport{}, err
 	}

@@ -5,6 +5,7 @@ package reports
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -20,11 +21,14 @@ type Config struct {
 	DB    *db.DB
 	Lists *list.Node // whose limits apply; nil = none
 	Log   *slog.Logger
+
+	// What domains sum of their records.
+	Orders, Sales, Bookings, OrderPayments, SalePayments *daysum.Report
 }
 
 // Service reads the reports of all companies.
 type Service struct {
-	db     *db.DB
+	cfg    Config
 	reader *daysum.Reader
 }
 
@@ -33,7 +37,7 @@ func New(cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg.DB, daysum.NewReader(daysum.Config{DB: cfg.DB, Lists: cfg.Lists, Log: cfg.Log})}
+	return &Service{cfg, daysum.NewReader(daysum.Config{DB: cfg.DB, Lists: cfg.Lists, Log: cfg.Log})}
 }
 
 // Bounds of a report; see docs/reference/reports.md.
@@ -86,22 +90,33 @@ type Row struct {
 	Day *jsontype.Date `json:"day" nullable:"true" doc:"null without groupBy=day"`
 }
 
-// read reads the sums of a report, and groups them by names. The first of dimensions is day; the others are the keys of the report.
-func (s *Service) read(ctx context.Context, by access.Caller, report daysum.Report, days Days, dimensions, names []string, only func(daysum.Group) bool) (Frame, table, error) {
+// source is a report of a domain, and the keys that its groups get besides their own.
+type source struct {
+	report *daysum.Report
+	keys   []string
+}
+
+// read reads the sums of the sources, and groups them by names. The first of dimensions is day; the others are the keys of the groups.
+func (s *Service) read(ctx context.Context, by access.Caller, days Days, dimensions, names []string, sources ...source) (Frame, table, error) {
 	if err := days.check(); err != nil {
 		return Frame{}, table{}, err
 	}
+	reports := make([]*daysum.Report, len(sources))
+	for i, of := range sources {
+		reports[i] = of.report
+	}
 	zone, name := zoneOf(by)
-	groups, err := s.reader.Read(ctx, by.Company, report, zone, days.From, days.To)
+	read, err := s.reader.Read(ctx, by.Company, zone, days.From, days.To, reports...)
 	if err != nil {
 		return Frame{}, table{}, err
 	}
 	if len(names) == 0 {
 		names = []string{"day"}
 	}
-	t := table{dimensions: dimensions, picked: pick(dimensions, names), totals: make([]int64, report.Amounts)}
-	for _, g := range groups {
-		if only == nil || only(g) {
+	t := table{dimensions: dimensions, picked: pick(dimensions, names), totals: make([]int64, reports[0].Amounts)}
+	for i, groups := range read {
+		for _, g := range groups {
+			g.Keys = slices.Concat(g.Keys, sources[i].keys)
 			if err := t.add(g); err != nil {
 				return Frame{}, table{}, err
 			}

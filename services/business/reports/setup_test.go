@@ -17,12 +17,15 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/reports"
+	"github.com/tradegrid/tradegrid/services/business/sales"
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// kit is a fresh company whose records are written to the tables as their domains write them: with [daysum.Name.Changed].
+// kit is a fresh company whose records are written to the tables as their domains write them: with [daysum.Report.Changed].
 type kit struct {
 	*apitest.Client
 	t      *testing.T
@@ -38,7 +41,9 @@ func open(t *testing.T) *kit {
 
 func openOn(t *testing.T, d *db.DB) *kit {
 	t.Helper()
-	k := &kit{t: t, d: d, server: apitest.New(t, d, reports.New(reports.Config{DB: d}).Register)}
+	k := &kit{t: t, d: d, server: apitest.New(t, d, reports.New(reports.Config{
+		DB: d, Orders: &orders.Sums, Sales: &sales.Sums, Bookings: &scheduling.Sums, OrderPayments: &orders.PaymentSums, SalePayments: &sales.PaymentSums,
+	}).Register)}
 	k.Client = k.server.Company()
 	return k
 }
@@ -72,14 +77,14 @@ type order struct {
 
 func (k *kit) insertOrder(tx *db.Tx, o order, number int64) {
 	tx.Queue(sqlInsertOrder, k.company(), o.id, number, o.status, o.payment, o.channel, o.delivery, o.total+o.discount, o.discount, o.total, o.prepaid, o.at)
-	daysum.Orders.Changed(tx, k.company(), o.at)
+	orders.Sums.Changed(tx, k.company(), o.at)
 }
 
 var sqlUpdateOrder = db.Table("orders").Update(`SET status = $3, payment_status = $4, total = $5, prepaid_amount = 0, version = version + 1, updated_at = now() WHERE company_id = $1 AND id = $2`)
 
 func (k *kit) updateOrder(tx *db.Tx, o order) {
 	tx.Queue(sqlUpdateOrder, k.company(), o.id, o.status, o.payment, o.total)
-	daysum.Orders.Changed(tx, k.company(), o.at)
+	orders.Sums.Changed(tx, k.company(), o.at)
 }
 
 // add stores an order of 1000 in one transaction.
@@ -134,9 +139,9 @@ func text(v any) string {
 
 const sqlKept = `SELECT count(*) FROM day_sums WHERE company_id = $1 AND report = $2`
 
-func (k *kit) kept(name daysum.Name) (n int) {
+func (k *kit) kept(report daysum.Report) (n int) {
 	k.t.Helper()
-	require.NoError(k.t, k.d.QueryRow(context.Background(), sqlKept, k.company(), string(name)).Scan(&n))
+	require.NoError(k.t, k.d.QueryRow(context.Background(), sqlKept, k.company(), report.Name).Scan(&n))
 	return n
 }
 

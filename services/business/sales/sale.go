@@ -11,7 +11,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
@@ -146,14 +145,6 @@ var (
 	salePayments = resource.LinesOf[Payment](salePaymentsTable, "sale_id")
 	table        = resource.Of[Sale](sales, "SALE", saleLines, salePayments).OnWrite(countSummed)
 )
-
-// countSummed counts a new sale or refund in what reports sum: later changes leave that as it is.
-func countSummed(tx *db.Tx, before, after *Sale) {
-	if before == nil {
-		daysum.Sales.Changed(tx, after.CompanyID, after.CreatedAt.Std())
-		daysum.Payments.Changed(tx, after.CompanyID, after.CreatedAt.Std())
-	}
-}
 
 // plan is the plan of a sale's fields.
 var plan = record.PlanOf[Sale]()

@@ -14,7 +14,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
@@ -82,34 +81,6 @@ var (
 	bookings     = resource.Of[Booking]("bookings", "BOOKING").OnWrite(countSummed)
 	bookingItems = list.Of[Booking, BookingFilter]("bookings", list.Spec{Permanent: true})
 )
-
-// summed is what reports sum of a booking.
-type summed struct {
-	status   string
-	startAt  time.Time
-	duration int32
-	price    money.Amount
-}
-
-func (b *Booking) summed() summed {
-	s := summed{status: b.Status, startAt: b.StartAt.Std().UTC(), duration: b.DurationMinutes}
-	if b.Price != nil {
-		s.price = *b.Price
-	}
-	return s
-}
-
-// countSummed counts a change of what reports sum, on the days before and after it.
-func countSummed(tx *db.Tx, before, after *Booking) {
-	if before != nil && after != nil && before.summed() == after.summed() {
-		return
-	}
-	for _, b := range []*Booking{before, after} {
-		if b != nil {
-			daysum.Bookings.Changed(tx, b.CompanyID, b.StartAt.Std())
-		}
-	}
-}
 
 // Normalise drops what responses do not show of the time, so that a slot ends exactly where the next one begins.
 func (b *Booking) Normalise() {

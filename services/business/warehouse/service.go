@@ -33,6 +33,16 @@ type Users interface {
 	KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
 }
 
+// Branches reads the branches of a company.
+type Branches interface {
+	// OpenBranches returns those that are active, in the order in which they get warehouses.
+	OpenBranches(ctx context.Context, q db.Querier, company tenant.ID) ([]uuid.UUID, error)
+	// ActiveBranches says of those ids that are branches of the company whether they are active.
+	ActiveBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]bool, error)
+	// BranchNames returns the names of those ids that are branches of the company.
+	BranchNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
+}
+
 // FilterCategory adds the filter by a category, or "null", to a list that has a column category_id.
 type FilterCategory func(ctx context.Context, d db.Querier, q *list.Query, company tenant.ID, category jsontype.IDOrNull) error
 
@@ -46,6 +56,7 @@ type Config struct {
 	ProductOf      ProductOf
 	FilterCategory FilterCategory
 	Users          Users
+	Branches       Branches
 }
 
 // Service manages the warehouses of all companies.
@@ -78,7 +89,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 // nameAll fills in the names of branches and managers, in one round trip.
 func (s *Service) nameAll(ctx context.Context, company tenant.ID, all []ListItem) error {
 	return batchloader.Load(ctx, s.cfg.DB,
-		reference.Names(selectBranchNames).Fill(company, len(all), func(i int) (*uuid.UUID, **string) { return all[i].BranchID, &all[i].BranchName }),
+		reference.Names(s.cfg.Branches.BranchNames).Fill(company, len(all), func(i int) (*uuid.UUID, **string) { return all[i].BranchID, &all[i].BranchName }),
 		reference.Names(s.cfg.Users.UserNames).Fill(company, len(all), func(i int) (*uuid.UUID, **string) { return all[i].ManagerUserID, &all[i].ManagerName }))
 }
 
@@ -106,7 +117,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 	if err := s.checkManager(ctx, tx, by.Company, nil, w.ManagerUserID); err != nil {
 		return Warehouse{}, err
 	}
-	branch, err := branchFor(ctx, tx, by.Company, in.BranchID)
+	branch, err := s.branchFor(ctx, tx, by.Company, in.BranchID)
 	if err != nil {
 		return Warehouse{}, err
 	}
@@ -132,7 +143,7 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		if !moves || (before.BranchID != nil && *before.BranchID == v.BranchID) {
 			return nil
 		}
-		branch, err := checkBranch(ctx, tx, by.Company, v.BranchID)
+		branch, err := s.checkBranch(ctx, tx, by.Company, v.BranchID)
 		w.BranchID = &branch
 		return err
 	})

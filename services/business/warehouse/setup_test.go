@@ -42,7 +42,7 @@ func open(t testing.TB, edit ...func(*access.Principal)) *shop {
 	s := &shop{t: t, d: d}
 	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
 	s.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: apitest.Registry()})
-	s.s = warehouse.New(warehouse.Config{DB: d, Products: goods, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: s.company})
+	s.s = warehouse.New(warehouse.Config{DB: d, Products: goods, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: s.company, Branches: s.company})
 	s.server = apitest.New(t, d, s.s.Register, goods.Register).ServeAdmin(goods.RegisterAdmin)
 	var made company.Company
 	s.tx(func(ctx context.Context, tx *db.Tx) (err error) {
@@ -173,7 +173,7 @@ func (s *shop) elsewhere() *shop {
 	other.d = d
 	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
 	other.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: apitest.Registry()})
-	other.s = warehouse.New(warehouse.Config{DB: d, Products: goods, FilterCategory: catalog.FilterCategory, Users: other.company})
+	other.s = warehouse.New(warehouse.Config{DB: d, Products: goods, FilterCategory: catalog.FilterCategory, Users: other.company, Branches: other.company})
 	other.server = apitest.New(s.t, d, other.s.Register, goods.Register)
 	other.Client = other.server.Caller(s.Principal.Company, func(p *access.Principal) { p.Settings = s.Principal.Settings })
 	return &other

@@ -28,54 +28,59 @@ func lockWarehouses(ctx context.Context, tx *db.Tx, company tenant.ID) error {
 	return nil
 }
 
-const sqlSelectFreeBranch = `SELECT b.id FROM branches b LEFT JOIN warehouses w ON w.company_id = b.company_id AND w.branch_id = b.id
-WHERE b.company_id = $1 AND b.is_active AND w.id IS NULL ORDER BY b.is_default DESC, b.created_at, b.id LIMIT 1`
+const sqlSelectTaken = `SELECT branch_id, id FROM warehouses WHERE company_id = $1 AND branch_id = ANY($2::UUID[])`
 
-// branchFor returns the branch of a new warehouse: the given one, or the first free one if it is zero.
-func branchFor(ctx context.Context, q db.Querier, company tenant.ID, given uuid.UUID) (uuid.UUID, error) {
-	if given != uuid.Nil {
-		return checkBranch(ctx, q, company, given)
-	}
-	var free uuid.UUID
-	err := q.QueryRow(ctx, sqlSelectFreeBranch, company).Scan(&free)
-	if db.IsNoRows(err) {
-		return free, errNoBranch
-	}
+// taken returns the warehouses of those branches that have one.
+func taken(ctx context.Context, q db.Querier, company tenant.ID, branches ...uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+	of, err := db.Map[uuid.UUID, uuid.UUID](ctx, q, sqlSelectTaken, company, branches)
 	if err != nil {
-		return free, fmt.Errorf("find branch without warehouse: %w", err)
+		return nil, fmt.Errorf("read warehouses of branches: %w", err)
 	}
-	return free, nil
+	return of, nil
 }
 
-const sqlSelectBranch = `SELECT b.is_active, w.id FROM branches b LEFT JOIN warehouses w ON w.company_id = b.company_id AND w.branch_id = b.id
-WHERE b.company_id = $1 AND b.id = $2`
+// branchFor returns the branch of a new warehouse: the given one, or the first free one if it is zero.
+func (s *Service) branchFor(ctx context.Context, q db.Querier, company tenant.ID, given uuid.UUID) (uuid.UUID, error) {
+	if given != uuid.Nil {
+		return s.checkBranch(ctx, q, company, given)
+	}
+	open, err := s.cfg.Branches.OpenBranches(ctx, q, company)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	of, err := taken(ctx, q, company, open...)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	for _, branch := range open {
+		if _, ok := of[branch]; !ok {
+			return branch, nil
+		}
+	}
+	return uuid.Nil, errNoBranch
+}
 
 // checkBranch returns the branch if it exists, is open and has no warehouse.
-func checkBranch(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (uuid.UUID, error) {
-	var open bool
-	var taken *uuid.UUID
-	err := q.QueryRow(ctx, sqlSelectBranch, company, id).Scan(&open, &taken)
+func (s *Service) checkBranch(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (uuid.UUID, error) {
+	active, err := s.cfg.Branches.ActiveBranches(ctx, q, company, []uuid.UUID{id})
+	if err != nil {
+		return id, err
+	}
+	of, err := taken(ctx, q, company, id)
+	if err != nil {
+		return id, err
+	}
+	open, exists := active[id]
+	other, isTaken := of[id]
 	switch {
-	case db.IsNoRows(err):
+	case !exists:
 		return id, apierr.ReferenceNotFound("BRANCH", "branchId", id.String())
-	case err != nil:
-		return id, fmt.Errorf("read branch: %w", err)
-	case taken != nil:
-		return id, errBranchTaken.With("branchId", id).With("warehouseId", *taken)
+	case isTaken:
+		return id, errBranchTaken.With("branchId", id).With("warehouseId", other)
 	case !open:
 		return id, apierr.StateConflict("BRANCH_NOT_AVAILABLE", "branchId: the branch is closed; choose an open one").With("branchId", id)
 	}
 	return id, nil
-}
-
-const sqlSelectBranchNames = `SELECT id, name FROM branches WHERE company_id = $1 AND id = ANY($2::UUID[])`
-
-func selectBranchNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectBranchNames, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read names of branches: %w", err)
-	}
-	return names, nil
 }
 
 const sqlCountStocks = `SELECT count(*) FROM stocks WHERE company_id = $1 AND warehouse_id = $2`

@@ -70,7 +70,7 @@ type Cmd struct {
 	Replay     replayCmd     `cmd:"" help:"Send the events of an interval to subscriptions again, after an incident."`
 	Processes  processesCmd  `cmd:"" help:"List the processes that run, with their roles and releases."`
 	Restored   restoredCmd   `cmd:"" help:"Say that the database was restored from a backup: a new epoch of the event log begins, and cursors issued before are refused."`
-	Rekey      rekeyCmd      `cmd:"" help:"Bring all webhook secrets under the first key of --secret-keys-file, those in clear too. May be repeated and cut off."`
+	Rekey      rekeyCmd      `cmd:"" help:"Bring all webhook secrets under the first key of --secret-keys-file. May be repeated and cut off."`
 	LoadData   loadDataCmd   `cmd:"" help:"Create test companies with tokens and records for load tests, or archive them."`
 }
 

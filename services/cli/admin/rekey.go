@@ -46,15 +46,15 @@ func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all
 	}
 	done, err := a.all.Webhooks.Rekey(ctx, c.Batch, log)
 	if err != nil {
-		return fmt.Errorf("%w; %d subscriptions are done, repeat the command for the rest", err, done.Encrypted+done.Moved+done.Current)
+		return fmt.Errorf("%w; %d subscriptions are done, repeat the command for the rest", err, done.Moved+done.Current)
 	}
 	moved, failed, err := a.all.Accounts.Rekey(ctx, c.Batch, log)
 	if err != nil {
 		return fmt.Errorf("%w; repeat the command for the rest", err)
 	}
 	log.InfoContext(ctx, "second factors and passkeys of the console are under the first key", "moved", moved, "failed", failed)
-	faults := []error{a.write(done, "KEY SUBSCRIPTIONS ENCRYPTED MOVED CURRENT CHANGED FAILED",
-		[]any{done.Key, done.Subscriptions, done.Encrypted, done.Moved, done.Current, done.Changed, done.Failed})}
+	faults := []error{a.write(done, "KEY SUBSCRIPTIONS MOVED CURRENT CHANGED FAILED",
+		[]any{done.Key, done.Subscriptions, done.Moved, done.Current, done.Changed, done.Failed})}
 	if done.Failed > 0 {
 		faults = append(faults, fmt.Errorf("the secrets of %d subscriptions cannot be opened: put the keys that the log names back into %s and repeat", done.Failed, roles.FlagSecretKeys))
 	}

@@ -28,6 +28,7 @@ func (r refusal) Error() string { return r.text }
 var (
 	errNoPage    = refusal{http.StatusNotFound, "error.no_page"}
 	errForm      = refusal{http.StatusBadRequest, "error.form"}
+	errLarge     = refusal{http.StatusRequestEntityTooLarge, "error.large"}
 	errRole      = refusal{http.StatusForbidden, "error.role"}
 	errComponent = refusal{http.StatusNotFound, "error.component"}
 	errArchived  = refusal{http.StatusForbidden, "error.archived"}

@@ -91,7 +91,7 @@ type App struct {
 }
 
 const (
-	maxBody    = 64 << 10
+	maxBody    = 64 << 10 // see docs/reference/limits.md#console
 	maxHeader  = 32 << 10
 	pageWithin = 10 * time.Second
 )
@@ -204,7 +204,6 @@ func (a *App) serve(p Page) http.Handler {
 		q := a.request(r)
 		q.counted = true
 		defer q.end()
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		answer, err := a.answer(ctx, p, q)
 		if err != nil {
 			answer = a.refuse(ctx, q, err)
@@ -228,7 +227,9 @@ func (a *App) answer(ctx context.Context, p Page, q *Request) (Answer, error) {
 	}
 	q.Form = q.HTTP.URL.Query()
 	if p.writes() {
-		if err := q.HTTP.ParseForm(); err != nil {
+		if err := q.HTTP.ParseForm(); errors.As(err, new(*http.MaxBytesError)) {
+			return Answer{}, errLarge
+		} else if err != nil {
 			return Answer{}, errForm
 		}
 		q.Form = q.HTTP.PostForm

@@ -16,7 +16,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // ProviderCallback is the path that an OpenID Connect provider sends people back to.
 const ProviderCallback = "/sign-in/provider/callback"
 
-// guard wraps all routes: headers, the check that a change comes from a page of the console, and panics.
+// guard wraps all routes: headers, the size of requests, the check that a change comes from a page of the console, and panics.
 func (a *App) guard(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
 	cross.SetDenyHandler(http.HandlerFunc(a.crossOrigin))
@@ -43,6 +43,7 @@ func (a *App) guard(next http.Handler) http.Handler {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		defer a.recovered(w, r, id)
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		inner.ServeHTTP(w, r)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -44,7 +45,7 @@ func roles(t *testing.T, k *dispatchtest.Kit) (stop func()) {
 		Results: sender.ResultsConfig{Linger: 5 * time.Millisecond},
 		Egress:  egress.Config{Settings: egress.Settings{AllowInsecure: true, Timeout: 2 * time.Second}, AllowPrivate: true},
 		Breaker: sender.BreakerConfig{Failures: 1000},
-	}, k.DB, k.Client, sender.NewReceiverCache(k.DB, time.Second))
+	}, k.DB, k.Client, sender.NewReceiverCache(k.DB, time.Second, k.Keys, slog.New(slog.DiscardHandler)))
 	delayed, err := delay.New(delay.Config{Kafka: k.Kafka, Lines: lines})
 	require.NoError(t, err)
 	open, err := sweeper.New(k.DB, sweeper.Config{

@@ -53,10 +53,7 @@ func TestWholePathUnderRestarts(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	for range 3 {
-		id := k.Subscription()
-		k.Set(id, "url = $3", srv.URL)
-		var secret string
-		require.NoError(t, k.DB.QueryRow(t.Context(), `SELECT secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`, k.Company, id).Scan(&secret))
+		id, secret := k.Subscribe(srv.URL)
 		mu.Lock()
 		secrets[id.String()] = secret
 		mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
+	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
@@ -30,6 +31,7 @@ type Kit struct {
 	Kafka   kafka.Config
 	Client  *kgo.Client
 	Company tenant.ID
+	Keys    *secret.Keys // that encrypt the secrets of its subscriptions
 }
 
 // New makes a kit. The database may be nil for tests that need none.
@@ -39,7 +41,9 @@ func New(t testing.TB, d *db.DB) *Kit {
 	client, err := kafka.NewClient(cfg)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	return &Kit{T: t, DB: d, Kafka: cfg, Client: client, Company: tenant.NewID()}
+	keys, err := secret.ParseKeys(secret.NewKey("test"))
+	require.NoError(t, err)
+	return &Kit{T: t, DB: d, Kafka: cfg, Client: client, Company: tenant.NewID(), Keys: keys}
 }
 
 // Run runs a role until stop is called or the test ends.
@@ -142,11 +146,19 @@ var sqlInsertSubscription = webhookSubscriptions.Insert(`(company_id, id, url, e
 VALUES ($1, $2, $3, ARRAY['*'], true, 'active', false, ARRAY['*:read'], $4, $2, 1, 1, $5, $5)`)
 
 // Subscribe makes a subscription of the company to all events.
-func (k *Kit) Subscribe(url string) (id uuid.UUID, secret string) {
+func (k *Kit) Subscribe(url string) (id uuid.UUID, text string) {
 	k.T.Helper()
-	id, secret = uuid.Must(uuid.NewV7()), webhook.NewSecret()
-	k.Exec(sqlInsertSubscription.SQL(), k.Company, id, url, secret, time.Now().UTC())
-	return id, secret
+	id, text = uuid.Must(uuid.NewV7()), webhook.NewSecret()
+	k.Exec(sqlInsertSubscription.SQL(), k.Company, id, url, k.Seal(id, text), time.Now().UTC())
+	return id, text
+}
+
+// Seal encrypts a secret of a subscription.
+func (k *Kit) Seal(sub uuid.UUID, text string) webhook.StoredSecret {
+	k.T.Helper()
+	sealed, err := webhook.SealSecret(k.Keys, k.Company, sub, text)
+	require.NoError(k.T, err)
+	return sealed
 }
 
 // Subscription is [Kit.Subscribe] where no request is made.

@@ -10,7 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/events/event"
-	"github.com/tradegrid/tradegrid/pkg/kit/compress"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
@@ -38,15 +37,8 @@ var ErrNewer = errors.New("the event is of a later release")
 // Decode reads an event from the headers of a record and checks its body. An error other than [ErrNewer] means that the
 // record can never be routed.
 func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
-	e := &Event{}
+	e := &Event{Body: rec.Value}
 	var errs []error
-	// A relay of a release that knows no compressed bodies publishes them as they are stored.
-	body, err := compress.Open(rec.Value)
-	newerBody := errors.Is(err, compress.ErrNewer)
-	if err != nil && !newerBody {
-		errs = append(errs, err)
-	}
-	e.Body = body
 	var name, schema string
 	for _, h := range rec.Headers {
 		var err error
@@ -79,9 +71,6 @@ func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 	errs = append(errs, e.checkEnvelope(name, schema))
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
-	}
-	if newerBody {
-		return nil, fmt.Errorf("%w: %w", ErrNewer, err)
 	}
 	if err := e.checkContent(name, registry); err != nil {
 		return nil, err

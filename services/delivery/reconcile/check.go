@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,14 +48,11 @@ type Missing struct {
 
 const checkPage = 200 // events
 
-const sqlCountUnpublished = `SELECT (SELECT count(*) FROM outbox WHERE topic = $1 AND created_at >= $2 AND created_at <= $3 AND ($4::UUID IS NULL OR company_id = $4::UUID))
- + (SELECT count(*) FROM outbox_dead WHERE topic = $1 AND created_at >= $2 AND created_at <= $3 AND ($4::UUID IS NULL OR company_id = $4::UUID))`
-
 // Check compares all events of an interval with their deliveries, by the function that the routers ask, and hands over what is
 // missing. Events whose deliveries have expired count as missing: From must not be longer ago than these are kept.
 func (r *Reconciler) Check(ctx context.Context, in Interval, missing func(Missing) error) (b Balance, err error) {
-	if err := r.db.QueryRow(ctx, sqlCountUnpublished, topics.Events, in.From, in.To, in.Company).Scan(&b.Unpublished); err != nil {
-		return b, fmt.Errorf("count unpublished events: %w", err)
+	if b.Unpublished, err = outbox.CountUnpublished(ctx, r.db, topics.Events, in.From, in.To, in.Company); err != nil {
+		return b, err
 	}
 	if in.Company != nil {
 		return b, r.checkCompany(ctx, *in.Company, in, &b, missing)
@@ -83,11 +79,11 @@ func (r *Reconciler) checkCompany(ctx context.Context, company tenant.ID, in Int
 		if err != nil {
 			return err
 		}
-		events := make([]logged, len(page))
+		events := make([]outbox.CompanyEntry, len(page))
 		named := make(map[uuid.UUID]*outbox.LogEntry, len(page))
 		for i := range page {
 			e := &page[i]
-			events[i], named[e.ID], after = logged{company, e.ID, e.Event, e.Body, e.OccurredAt}, e, e.Seq
+			events[i], named[e.ID], after = outbox.CompanyEntry{Company: company, LogEntry: *e}, e, e.Seq
 		}
 		if len(page) > 0 {
 			if err := r.checkEvents(ctx, companies, events, b, func(p pair) error {
@@ -103,7 +99,7 @@ func (r *Reconciler) checkCompany(ctx context.Context, company tenant.ID, in Int
 	}
 }
 
-func (r *Reconciler) checkEvents(ctx context.Context, companies []uuid.UUID, events []logged, b *Balance, missing func(pair) error) error {
+func (r *Reconciler) checkEvents(ctx context.Context, companies []uuid.UUID, events []outbox.CompanyEntry, b *Balance, missing func(pair) error) error {
 	made, pairs, err := r.match(ctx, companies, events)
 	if err != nil {
 		return err

@@ -3,21 +3,25 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/compress"
 	"github.com/tradegrid/tradegrid/services/delivery/match"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 )
 
 // compareCompanies looks for missing deliveries of some companies.
 func (r *Reconciler) compareCompanies(ctx context.Context, companies []uuid.UUID) error {
-	logged, err := selectLogged(ctx, r.db, companies, &r.in, maxEvents, r.cfg.Log)
+	logged, err := r.in.First(ctx, r.db, companies, maxEvents)
 	if err != nil {
 		return err
 	}
+	open(ctx, logged, r.cfg.Log)
 	pairs, err := r.expected(ctx, companies, logged)
 	if err != nil {
 		return err
@@ -37,6 +41,19 @@ func (r *Reconciler) compareCompanies(ctx context.Context, companies []uuid.UUID
 	return nil
 }
 
+// open expands the bodies. One that is damaged or of a later release must not hold up the others: what is to be delivered of
+// it is not checked, and the log says so.
+func open(ctx context.Context, events []outbox.CompanyEntry, log *slog.Logger) {
+	for i := range events {
+		e := &events[i]
+		body, err := compress.Open(e.Body)
+		if err != nil {
+			log.ErrorContext(ctx, "body in the event log not read, deliveries of the event are not checked", "company_id", e.Company, "event_id", e.ID, "error", err)
+		}
+		e.Body = body
+	}
+}
+
 // note remembers a missing delivery; it reports whether it is a new one.
 func (r *Reconciler) note(p pair) bool {
 	if _, known := r.missing[p]; known || len(r.missing) >= maxMissing {
@@ -48,7 +65,7 @@ func (r *Reconciler) note(p pair) bool {
 
 // match lists the deliveries that the routers make of the events, by the subscriptions as they are now, and counts the pairs of
 // an event and a subscription.
-func (r *Reconciler) match(ctx context.Context, companies []uuid.UUID, events []logged) (made []match.Delivery, pairs int, err error) {
+func (r *Reconciler) match(ctx context.Context, companies []uuid.UUID, events []outbox.CompanyEntry) (made []match.Delivery, pairs int, err error) {
 	subs, err := match.Read(ctx, r.db, companies, r.cfg.Log)
 	if err != nil {
 		return nil, 0, err
@@ -74,7 +91,7 @@ func (r *Reconciler) required(ctx context.Context, companies []uuid.UUID, made [
 	if err != nil {
 		return nil, err
 	}
-	ofCompanies, err := selectCompanyAges(ctx, r.db, companies)
+	ofCompanies, err := r.cfg.CompaniesChanged(ctx, r.db, companies)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +105,7 @@ func (r *Reconciler) required(ctx context.Context, companies []uuid.UUID, made [
 }
 
 // expected lists the deliveries that the routers must have made of the events.
-func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events []logged) ([]pair, error) {
+func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events []outbox.CompanyEntry) ([]pair, error) {
 	made, _, err := r.match(ctx, companies, events)
 	if err != nil {
 		return nil, err
@@ -107,8 +124,8 @@ func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events
 }
 
 // decode returns nil for an entry that the router wrote to the dead letter topic.
-func (r *Reconciler) decode(l *logged) *match.Event {
-	e, err := match.FromLog(match.Event{Company: l.company, ID: l.id, Body: l.body, CommittedAt: l.occurred}, l.event, r.cfg.Events)
+func (r *Reconciler) decode(l *outbox.CompanyEntry) *match.Event {
+	e, err := match.FromLog(match.Event{Company: l.Company, ID: l.ID, Body: l.Body, CommittedAt: l.OccurredAt}, l.Event, r.cfg.Events)
 	if err != nil {
 		return nil
 	}

@@ -19,10 +19,10 @@ import (
 // progress is how far the routers have processed the events: everything that the log has up to and including heads. It is
 // stored in the database, because a cluster that loses a topic loses the offsets of the consumer group with it.
 type progress struct {
-	topicID uuid.UUID  // generation of the topic that offsets refer to
-	offsets []int64    // next offset to process, by partition
-	heads   heads      // by bucket
-	lostAt  *time.Time // when a loss was found whose events are still being published again
+	topicID uuid.UUID       // generation of the topic that offsets refer to
+	offsets []int64         // next offset to process, by partition
+	heads   outbox.LogHeads // by bucket
+	lostAt  *time.Time      // when a loss was found whose events are still being published again
 	updated time.Time
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/tradegrid/tradegrid/pkg/events/event"
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/delivery/match"
@@ -38,8 +39,12 @@ type Config struct {
 	Group      string // consumer group of the routers
 	Events     *event.Registry
 	Components match.Components
-	every      time.Duration // pause between comparisons; the topic is looked at in each step; 30 s
-	Log        *slog.Logger  // discards by default
+
+	// CompaniesChanged reads when each company, or one of its components, was changed last.
+	CompaniesChanged func(ctx context.Context, q db.Querier, companies []uuid.UUID) (map[uuid.UUID]time.Time, error)
+
+	every time.Duration // pause between comparisons; the topic is looked at in each step; 30 s
+	Log   *slog.Logger  // discards by default
 }
 
 // Reconciler checks that each event of the log has a delivery, in whatever state, for each subscription that matches it. It
@@ -51,12 +56,12 @@ type Reconciler struct {
 	admin *kadm.Client
 	now   func() time.Time
 
-	progress      *progress      // of the routers, as this step read it
-	republication *republication // nil = none
-	in            logRange       // part of the log that is compared next
-	until         []int64        // offsets that the routers must have committed before, by partition; nil = in is not known
-	compared      time.Time      // when the last comparison ended
-	next          uuid.UUID      // the next comparison begins after this company
+	progress      *progress       // of the routers, as this step read it
+	republication *republication  // nil = none
+	in            outbox.LogRange // part of the log that is compared next
+	until         []int64         // offsets that the routers must have committed before, by partition; nil = in is not known
+	compared      time.Time       // when the last comparison ended
+	next          uuid.UUID       // the next comparison begins after this company
 	missing       map[pair]time.Time
 
 	companies func(ctx context.Context, after uuid.UUID) ([]uuid.UUID, error) // that have subscriptions, in order
@@ -128,12 +133,12 @@ func (r *Reconciler) Step(ctx context.Context) error {
 	if !r.routed(topic) {
 		return nil
 	}
-	if r.in.low != r.in.high {
+	if r.in.Low != r.in.High {
 		if err := r.compare(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.store(ctx, progress{topicID: topic.id, offsets: topic.next, heads: r.in.high}); err != nil {
+	if err := r.store(ctx, progress{topicID: topic.id, offsets: topic.next, heads: r.in.High}); err != nil {
 		return err
 	}
 	r.until, r.republication, r.compared = nil, nil, r.now()
@@ -146,7 +151,7 @@ func (r *Reconciler) loadProgress(ctx context.Context, topic topicState) (err er
 	if r.progress, err = selectProgress(ctx, r.db, r.cfg.Group); err != nil || r.progress != nil {
 		return err
 	}
-	begin, err := selectHeads(ctx, r.db)
+	begin, err := outbox.ReadLogHeads(ctx, r.db)
 	if err != nil {
 		return err
 	}
@@ -169,7 +174,7 @@ func (r *Reconciler) startRepublication(ctx context.Context, topic topicState, l
 
 // begin reads the ends of the log before the ends of the topic: what is in the log was published before.
 func (r *Reconciler) begin(ctx context.Context) (topic topicState, err error) {
-	high, err := selectHeads(ctx, r.db)
+	high, err := outbox.ReadLogHeads(ctx, r.db)
 	if err != nil {
 		return topic, err
 	}
@@ -179,7 +184,7 @@ func (r *Reconciler) begin(ctx context.Context) (topic topicState, err error) {
 	if topic.id != r.progress.topicID {
 		return topic, errors.New("topic " + topics.Events + " was created again while it was read")
 	}
-	r.in, r.until = logRange{low: r.progress.heads, high: high}, topic.ends
+	r.in, r.until = outbox.LogRange{Low: r.progress.heads, High: high}, topic.ends
 	return topic, nil
 }
 
@@ -222,8 +227,7 @@ func (r *Reconciler) compare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		low, high := r.in.columns(page)
-		active, err := selectActive(ctx, r.db, page, low, high)
+		active, err := r.in.Active(ctx, r.db, page)
 		if err != nil {
 			return err
 		}

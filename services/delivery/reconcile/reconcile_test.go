@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/dispatchtest"
 	"github.com/tradegrid/tradegrid/services/delivery/router"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -38,7 +39,7 @@ func auditOf(t *testing.T, d *db.DB) *audit {
 	t.Helper()
 	k := dispatchtest.New(t, d)
 	group := topics.Routers + "-" + k.Company.String() // other tests store their progress in the same database
-	cfg := Config{Group: group, Events: dispatchtest.Registry(), Components: dispatchtest.Components{}, every: 1}
+	cfg := Config{Group: group, Events: dispatchtest.Registry(), Components: dispatchtest.Components{}, CompaniesChanged: company.ChangedAt, every: 1}
 	a := &audit{Kit: k, Reconciler: New(k.DB, kadm.NewClient(k.Client), cfg), group: group, sub: k.Subscription()}
 	a.companies = func(context.Context, uuid.UUID) ([]uuid.UUID, error) { return []uuid.UUID{uuid.UUID(k.Company)}, nil }
 	k.Set(a.sub, "updated_at = $3", time.Now().Add(-time.Hour))
@@ -223,16 +224,16 @@ func TestReconcilerReadsItsStatements(t *testing.T) {
 	for range 3 {
 		a.log(uuid.Must(uuid.NewV7()), "order.created", []byte(`{}`))
 	}
-	high, err := selectHeads(t.Context(), a.DB)
+	high, err := outbox.ReadLogHeads(t.Context(), a.DB)
 	require.NoError(t, err)
-	in := logRange{high: high}
-	in.low[outbox.Bucket(a.Company)] = high[outbox.Bucket(a.Company)] - 2
-	all, err := selectLogged(t.Context(), a.DB, []uuid.UUID{uuid.UUID(a.Company)}, &in, 25, a.cfg.Log)
+	in := outbox.LogRange{High: high}
+	in.Low[outbox.Bucket(a.Company)] = high[outbox.Bucket(a.Company)] - 2
+	all, err := in.First(t.Context(), a.DB, []uuid.UUID{uuid.UUID(a.Company)}, 25)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	some, err := selectLogged(t.Context(), a.DB, []uuid.UUID{uuid.UUID(a.Company)}, &in, 1, a.cfg.Log)
+	some, err := in.First(t.Context(), a.DB, []uuid.UUID{uuid.UUID(a.Company)}, 1)
 	require.NoError(t, err)
-	require.Equal(t, all[0].id, some[0].id)
+	require.Equal(t, all[0].ID, some[0].ID)
 }
 
 // value is what a counter or gauge without labels shows.

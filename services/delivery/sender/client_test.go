@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/delivery/dispatchtest"
 	"github.com/tradegrid/tradegrid/services/delivery/egress"
@@ -66,17 +65,14 @@ func TestSenderShowsTheCertificateOfASubscription(t *testing.T) {
 				h.known.AppendCertsFromPEM([]byte(chains[name]))
 			}
 			h.StartTLS()
-			keys, err := secret.ParseKeys(secret.NewKey("one"))
-			require.NoError(t, err)
 			k := newKit(t, dbtest.Open(t), func(c *Config) {
 				c.Egress.RootCAs = x509.NewCertPool()
 				c.Egress.RootCAs.AddCert(h.Certificate())
 			})
-			k.cache.UseKeys(keys, k.sender.log)
 			subscribe := func(name string) uuid.UUID {
 				sub, _ := k.Subscribe(h.URL)
 				if name != "" {
-					sealed, err := webhook.SealKey(keys, k.Company, sub, private[name])
+					sealed, err := webhook.SealKey(k.Keys, k.Company, sub, private[name])
 					require.NoError(t, err)
 					k.Set(sub, `client_certificate = $3, client_key = $4`, chains[name], sealed)
 				}
@@ -96,7 +92,7 @@ func TestSenderShowsTheCertificateOfASubscription(t *testing.T) {
 			require.Equal(t, []string{"ann"}, slices.Compact(h.of(ann)))
 			require.Equal(t, []string{"bob"}, slices.Compact(h.of(bob)))
 
-			sealed, err := webhook.SealKey(keys, k.Company, ann, private["eve"])
+			sealed, err := webhook.SealKey(k.Keys, k.Company, ann, private["eve"])
 			require.NoError(t, err)
 			k.Set(ann, `client_certificate = $3, client_key = $4`, chains["eve"], sealed)
 			k.cache.invalidate(webhook.SubscriptionKey{Company: k.Company, ID: ann})

@@ -64,7 +64,7 @@ type outageKit struct {
 func newOutageKit(t *testing.T, configure func(*Config)) *outageKit {
 	t.Helper()
 	k := &outageKit{kit: &kit{Kit: dispatchtest.New(t, dbtest.Open(t))}, in: &line{}, out: &line{}}
-	k.cache = NewReceiverCache(k.DB, time.Second)
+	k.cache = k.receivers()
 	producer, err := kafka.NewClient(k.Kafka, kgo.Dialer(k.out.dial), kgo.RecordDeliveryTimeout(time.Second),
 		kgo.DisableIdempotentWrite()) // otherwise a request under way when the line is cut is tried until it is mended
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -169,7 +170,7 @@ func TestSenderTraces(t *testing.T) {
 func TestReceiversAreReadAtIntervals(t *testing.T) {
 	t.Parallel()
 	k := dispatchtest.New(t, dbtest.Open(t))
-	c := NewReceiverCache(k.DB, time.Hour)
+	c := NewReceiverCache(k.DB, time.Hour, k.Keys, slog.New(slog.DiscardHandler))
 	const n = 20
 	began := time.Now()
 	for range n {
@@ -183,7 +184,7 @@ func TestReceiverCacheFollowsAnnouncements(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, dbtest.Open(t), nil)
 	sub, _ := k.Subscribe("https://one.example/")
-	cache := NewReceiverCache(k.DB, time.Hour)
+	cache := NewReceiverCache(k.DB, time.Hour, k.Keys, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- cache.Watch(ctx, k.Kafka) }()

@@ -39,13 +39,19 @@ func quickConfig(client kafka.Config) Config {
 
 func newKit(t testing.TB, d *db.DB, configure func(*Config)) *kit {
 	t.Helper()
-	k := &kit{Kit: dispatchtest.New(t, d), cache: NewReceiverCache(d, time.Second)}
+	k := &kit{Kit: dispatchtest.New(t, d)}
+	k.cache = k.receivers()
 	cfg := quickConfig(k.Kafka)
 	if configure != nil {
 		configure(&cfg)
 	}
 	k.run(cfg)
 	return k
+}
+
+// receivers is an empty cache of the subscriptions.
+func (k *kit) receivers() *ReceiverCache {
+	return NewReceiverCache(k.DB, time.Second, k.Keys, slog.New(slog.DiscardHandler))
 }
 
 // run starts a sender; the one before must have been stopped.

@@ -223,7 +223,7 @@ func TestANewEventEndsAnOutage(t *testing.T) {
 	})
 }
 
-// With the real database and broker: the last attempt waits in its row, also when a dispatcher of the release before asks for it.
+// With the real database and broker: the last attempt waits in its row, also when a record asks for it.
 func TestTheLastAttemptWaitsForAReceiverThatIsDown(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Breaker.downAfter = time.Millisecond })
@@ -244,7 +244,7 @@ func TestTheLastAttemptWaitsForAReceiverThatIsDown(t *testing.T) {
 	}
 	k.Eventually(func() bool { return outages(`failing_since IS NOT NULL AND recovered_from IS NULL`) == 1 }, "failing")
 	k.stop()
-	k.cache = NewReceiverCache(k.DB, time.Second)
+	k.cache = k.receivers()
 	cfg := quickConfig(k.Kafka) // the receiver has failed since before this process began
 	k.run(cfg)
 	last := *m[0]

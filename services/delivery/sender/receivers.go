@@ -93,17 +93,14 @@ type receiverEntry struct {
 
 const maxReceivers = 100_000
 
-// NewReceiverCache makes a cache whose entries are used for at most ttl; 5 s when zero.
-func NewReceiverCache(q db.Querier, ttl time.Duration) *ReceiverCache {
+// NewReceiverCache makes a cache whose entries are used for at most ttl; 5 s when zero. The keys decrypt the secrets.
+func NewReceiverCache(q db.Querier, ttl time.Duration, keys *secret.Keys, log *slog.Logger) *ReceiverCache {
 	entries, err := lru.New[webhook.SubscriptionKey, *receiverEntry](maxReceivers)
 	if err != nil {
 		panic(err) // the size is a constant above zero
 	}
-	return &ReceiverCache{db: q, ttl: cmp.Or(ttl, 5*time.Second), entries: entries, log: slog.New(slog.DiscardHandler)}
+	return &ReceiverCache{db: q, ttl: cmp.Or(ttl, 5*time.Second), keys: keys, log: log, entries: entries}
 }
-
-// UseKeys sets the keys that decrypt the secrets. Call it before the first use.
-func (c *ReceiverCache) UseKeys(keys *secret.Keys, log *slog.Logger) { c.keys, c.log = keys, log }
 
 // invalidate removes a subscription.
 func (c *ReceiverCache) invalidate(key webhook.SubscriptionKey) {
@@ -207,12 +204,11 @@ func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntr
 // open prepares a subscription whose secrets are encrypted. A missing key is for the operators to provide; until then the
 // deliveries wait.
 func (c *ReceiverCache) open(row store.Receiver) *receiver {
-	until, previous := record.OrZero(row.PreviousUntil), record.OrZero(row.PreviousSecret)
-	if !time.Now().Before(until) {
-		previous = ""
+	until, old, err2 := record.OrZero(row.PreviousUntil), "", error(nil)
+	if row.PreviousSecret != nil && time.Now().Before(until) {
+		old, err2 = row.PreviousSecret.Open(c.keys, row.Key.Company, row.Key.ID)
 	}
 	current, err := row.Secret.Open(c.keys, row.Key.Company, row.Key.ID)
-	old, err2 := previous.Open(c.keys, row.Key.Company, row.Key.ID)
 	headers, err3 := row.Headers.Open(c.keys, row.Key.Company, row.Key.ID)
 	key, err4 := row.ClientKey.Open(c.keys, row.Key.Company, row.Key.ID)
 	if err = errors.Join(err, err2, err3, err4); err != nil {

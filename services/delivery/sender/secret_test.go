@@ -27,16 +27,13 @@ func TestSenderWaitsForTheKeyOfASecret(t *testing.T) {
 	keys, err := secret.ReadKeys("--secret-keys-file", path, nil)
 	require.NoError(t, err)
 	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1_000_000 }) // no sweeper here
+	k.Keys, err = secret.ParseKeys(one)
+	require.NoError(t, err)
 	said := &lines{}
-	k.cache.UseKeys(keys, slog.New(slog.NewTextHandler(said, nil)))
+	k.cache.keys, k.cache.log = keys, slog.New(slog.NewTextHandler(said, nil))
 	k.ForwardDelayed()
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(200))
 	sub, text := k.Subscribe(h.URL)
-	of, err := secret.ParseKeys(one)
-	require.NoError(t, err)
-	sealed, err := webhook.SealSecret(of, k.Company, sub, text)
-	require.NoError(t, err)
-	k.Exec(`UPDATE webhook_subscriptions SET secret = $3 WHERE company_id = $1 AND id = $2`, k.Company, sub, string(sealed))
 	m := k.Messages(sub, 1)[0]
 	delayed := k.Collect("webhook.delay.5s")
 	k.Send(m)
@@ -56,11 +53,9 @@ func TestSenderWaitsForTheKeyOfASecret(t *testing.T) {
 // The headers of a subscription are on every request to it, and on no other; what the platform sets they cannot change.
 func TestSenderAddsHeaders(t *testing.T) {
 	t.Parallel()
-	keys, err := secret.ParseKeys(secret.NewKey("one"))
-	require.NoError(t, err)
 	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1_000_000 }) // no sweeper here
 	said := &lines{}
-	k.cache.UseKeys(keys, slog.New(slog.NewTextHandler(said, nil)))
+	k.cache.log = slog.New(slog.NewTextHandler(said, nil))
 	k.ForwardDelayed()
 	h := dispatchtest.NewReceiver(t, func(w http.ResponseWriter, r *http.Request) {
 		if n := r.Header.Get(webhook.HeaderAttempt); n == "1" || n == "2" {
@@ -69,7 +64,7 @@ func TestSenderAddsHeaders(t *testing.T) {
 	})
 	sub, text := k.Subscribe(h.URL)
 	plain, _ := k.Subscribe(h.URL)
-	sealed, err := webhook.SealHeaders(keys, k.Company, sub, map[string]string{"Authorization": "Bearer s3cr3t", "X-Svc-Attempt": "9"})
+	sealed, err := webhook.SealHeaders(k.Keys, k.Company, sub, map[string]string{"Authorization": "Bearer s3cr3t", "X-Svc-Attempt": "9"})
 	require.NoError(t, err)
 	k.Set(sub, `headers = $3`, sealed)
 	m, test, other := k.Messages(sub, 1)[0], k.Messages(sub, 1)[0], k.Messages(plain, 1)[0]

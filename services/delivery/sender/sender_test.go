@@ -210,7 +210,7 @@ func TestSenderUsesTheSecretOfTheMoment(t *testing.T) {
 
 	fresh := webhook.NewSecret()
 	k.Exec(`UPDATE webhook_subscriptions SET secret = $3, previous_secret = $4, previous_until = $5 WHERE company_id = $1 AND id = $2`,
-		k.Company, sub, fresh, old, time.Now().Add(time.Hour))
+		k.Company, sub, k.Seal(sub, fresh), k.Seal(sub, old), time.Now().Add(time.Hour))
 	k.cache.invalidate(webhook.SubscriptionKey{Company: k.Company, ID: sub})
 	k.Send(m[1])
 	k.AwaitState(m[1].DeliveryID, webhook.StateSuccess)
@@ -261,7 +261,7 @@ func TestSenderBreaker(t *testing.T) {
 
 	// A new owner goes on resting.
 	k.stop()
-	k.cache = NewReceiverCache(k.DB, time.Second)
+	k.cache = k.receivers()
 	cfg := quickConfig(k.Kafka)
 	cfg.Retry.maxParks = 2
 	k.run(cfg)

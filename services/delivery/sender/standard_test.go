@@ -44,7 +44,7 @@ func TestStandardWebhooksLibrariesVerifyDeliveries(t *testing.T) {
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(200))
 	rotating, current := k.Subscribe(h.URL)
 	old := webhook.NewSecret()
-	k.Set(rotating, `previous_secret = $3, previous_until = $4`, old, time.Now().Add(time.Hour))
+	k.Set(rotating, `previous_secret = $3, previous_until = $4`, k.Seal(rotating, old), time.Now().Add(time.Hour))
 	plain, other := k.Subscribe(h.URL)
 	first, second := k.Messages(rotating, 1)[0], k.Messages(plain, 1)[0]
 	for i, m := range []*webhook.Message{first, second} {

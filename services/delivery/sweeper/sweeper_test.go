@@ -321,7 +321,7 @@ func TestSweeperDisablesWhatIsGone(t *testing.T) {
 	receiver(day+time.Hour, day-time.Minute, 0, 99*time.Hour)           // it failed otherwise before
 	receiver(2*day, 2*day, day+time.Minute, 99*time.Hour)               // it was asked for less than a day
 	receiver(2*day, 2*day, 0, day-time.Minute)                          // enabled since
-	receiver(day+time.Minute, 2*day, 0, 99*time.Hour)                   // there was a success in between, which an older release saw
+	receiver(day+time.Minute, 2*day, 0, 99*time.Hour)                   // it has answered 410 for longer than this outage
 	k.Set(receiver(2*day, 2*day, 0, 99*time.Hour), "status = 'paused'") // not asked now
 	k.Set(receiver(2*day, 2*day, 0, 99*time.Hour), "gone_since = NULL")
 

@@ -1,6 +1,7 @@
 package sweeper
 
 import (
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -86,7 +87,7 @@ func (o *outage) read(group, topic string, but int64) {
 // back runs senders and delay topics until everything is delivered.
 func (o *outage) back() {
 	o.T.Helper()
-	s := sender.New(sender.Config{Client: o.Kafka, Retry: sender.RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts}, Egress: egress.Config{Settings: egress.Settings{AllowInsecure: true}, AllowPrivate: true}}, o.DB, o.Client, sender.NewReceiverCache(o.DB, time.Second))
+	s := sender.New(sender.Config{Client: o.Kafka, Retry: sender.RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts}, Egress: egress.Config{Settings: egress.Settings{AllowInsecure: true}, AllowPrivate: true}}, o.DB, o.Client, sender.NewReceiverCache(o.DB, time.Second, o.Keys, slog.New(slog.DiscardHandler)))
 	o.Run(s.Run)
 	d, err := delay.New(delay.Config{Kafka: o.Kafka})
 	require.NoError(o.T, err)

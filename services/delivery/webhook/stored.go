@@ -9,8 +9,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 )
 
-// StoredSecret is the secret of a subscription as its column holds it: sealed and followed by its hint, or in clear
-// where a release before sealing wrote it. Clients see only the hint, with which either form ends.
+// StoredSecret is the secret of a subscription as its column holds it: sealed and followed by its hint. Clients see only the
+// hint.
 type StoredSecret string
 
 const hintSeparator = "."
@@ -26,9 +26,6 @@ func SealSecret(keys *secret.Keys, company tenant.ID, subscription uuid.UUID, te
 
 // Open gives the secret itself.
 func (s StoredSecret) Open(keys *secret.Keys, company tenant.ID, subscription uuid.UUID) (string, error) {
-	if !s.sealed() {
-		return string(s), nil
-	}
 	sealed, _ := s.split()
 	text, err := keys.Open(sealed, secretContext(company, subscription))
 	return string(text), err
@@ -36,9 +33,6 @@ func (s StoredSecret) Open(keys *secret.Keys, company tenant.ID, subscription uu
 
 // Reseal brings the secret under the first key of the ring. What is there already stays as it is.
 func (s StoredSecret) Reseal(keys *secret.Keys, company tenant.ID, subscription uuid.UUID) (StoredSecret, error) {
-	if !s.sealed() {
-		return SealSecret(keys, company, subscription, string(s))
-	}
 	sealed, hint := s.split()
 	sealed, _, err := keys.Rewrap(sealed, secretContext(company, subscription))
 	if err != nil {
@@ -48,17 +42,18 @@ func (s StoredSecret) Reseal(keys *secret.Keys, company tenant.ID, subscription 
 }
 
 // MarshalText shows the hint.
-func (s StoredSecret) MarshalText() ([]byte, error) { return []byte(SecretHint(string(s))), nil }
-
-// InClear reports whether the column holds the secret itself.
-func (s StoredSecret) InClear() bool { return !s.sealed() }
-
-func (s StoredSecret) sealed() bool { return secret.Sealed(string(s)) }
+func (s StoredSecret) MarshalText() ([]byte, error) {
+	_, hint := s.split()
+	return []byte(hint), nil
+}
 
 // split parts a sealed secret from its hint.
 func (s StoredSecret) split() (sealed, hint string) {
-	at := max(strings.LastIndex(string(s), hintSeparator), 0)
-	return string(s[:at]), string(s[min(at+len(hintSeparator), len(s)):])
+	at := strings.LastIndex(string(s), hintSeparator)
+	if at < 0 {
+		return string(s), ""
+	}
+	return string(s[:at]), string(s[at+len(hintSeparator):])
 }
 
 // secretContext binds what is sealed to its subscription.

@@ -296,22 +296,6 @@ func TestSecretsAreStoredSealed(t *testing.T) {
 	}
 }
 
-// A release before sealing left secrets in clear.
-func TestSecretsInClearStayInUse(t *testing.T) {
-	t.Parallel()
-	r := setup(t)
-	id, text := r.subscribe(), webhook.NewSecret()
-	_, err := r.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET secret = $3 WHERE company_id = $1 AND id = $2`, r.company(), id, text)
-	require.NoError(t, err)
-	require.Equal(t, webhook.SecretHint(text), r.Do(t, "PATCH", subscriptions+"/"+id, `{"name":"x"}`).OK(200)["secretHint"])
-	r.Do(t, "POST", subscriptions+"/"+id+"/rotate-secret", `{"overlapHours":1}`).OK(200)
-	var now, before webhook.StoredSecret
-	require.NoError(t, r.db.QueryRow(t.Context(), `SELECT secret, previous_secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`,
-		r.company(), id).Scan(&now, &before))
-	require.Equal(t, []bool{false, false}, []bool{now.InClear(), before.InClear()}, "a rotation seals both")
-	require.Equal(t, text, r.open(id, before))
-}
-
 // TestForeignCompany walks all operations on one record with an id of another company.
 func TestForeignCompany(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ func (s *Service) Disable(ctx context.Context, company tenant.ID, id uuid.UUID, 
 		if err := announce(ctx, tx, sub, "disabled"); err != nil {
 			return err
 		}
-		return tellDisabled(ctx, tx, sub)
+		return s.tellDisabled(ctx, tx, sub)
 	})
 	if err != nil {
 		return false, fmt.Errorf("disable subscription %s: %w", id, err)

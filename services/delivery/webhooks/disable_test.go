@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -14,7 +15,7 @@ import (
 func TestDisable(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy()})
+	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy(), Owners: apitest.Owners})
 	since := time.Now().Add(-24 * time.Hour)
 	made := func(column string, at time.Time) uuid.UUID {
 		id := uuid.MustParse(r.Do(t, "POST", subscriptions, map[string]any{"url": hook + "/" + uuid.NewString(), "events": []string{"*"}}).OK(201)["id"].(string))

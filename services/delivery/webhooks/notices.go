@@ -16,14 +16,14 @@ import (
 )
 
 // tellDisabled raises webhook.disabled and tells the owners.
-func tellDisabled(ctx context.Context, tx *db.Tx, sub Subscription) error {
+func (s *Service) tellDisabled(ctx context.Context, tx *db.Tx, sub Subscription) error {
 	err := outbox.Raise(ctx, tx, sub.CompanyID, outbox.Event{
 		Name: disabled.Name, Type: "webhook_subscription", ID: sub.ID, Meta: sub.Meta, Data: disabled.Data(&sub),
 	})
 	if err != nil {
 		return err
 	}
-	_, err = notice.Add(ctx, tx, sub.CompanyID, notice.Notice{
+	_, err = notice.Add(ctx, tx, sub.CompanyID, s.cfg.Owners, notice.Notice{
 		Kind: disabled.Name, Record: sub.ID, Since: sub.UpdatedAt.Std(),
 		Subject: "Webhook disabled: " + sub.label(),
 		Text: fmt.Sprintf(`The webhook subscription %s was disabled, because its receiver failed: %s.
@@ -55,11 +55,10 @@ const tellFailingAfter = time.Hour
 const kindFailing = "webhook.failing"
 
 // sqlSelectFailing finds, in all companies, receivers that fail and whose owners have not been told of this outage.
-const sqlSelectFailing = `SELECT w.company_id, w.id, w.failing_since FROM webhook_subscriptions AS w
+var sqlSelectFailing = `SELECT w.company_id, w.id, w.failing_since FROM webhook_subscriptions AS w
 JOIN companies AS c ON c.id = w.company_id AND c.status = 'active'
-WHERE w.failing_since IS NOT NULL AND w.failing_since <= $1 AND w.status = 'active' AND NOT EXISTS (
- SELECT 1 FROM notices AS n WHERE n.company_id = w.company_id AND n.kind = 'webhook.failing' AND n.record_id = w.id AND n.since = w.failing_since)
-LIMIT 200`
+WHERE w.failing_since IS NOT NULL AND w.failing_since <= $1 AND w.status = 'active'
+AND ` + notice.Untold(kindFailing, "w.company_id", "w.id", "w.failing_since") + ` LIMIT 200`
 
 type failing struct {
 	Company tenant.ID
@@ -96,7 +95,7 @@ func (s *Service) tellFailing(ctx context.Context, f failing) error {
 		if err != nil || sub.FailingSince == nil || sub.Status != statusActive {
 			return err // it is back, or was disabled, which is told, too
 		}
-		_, err = notice.Add(ctx, tx, f.Company, notice.Notice{
+		_, err = notice.Add(ctx, tx, f.Company, s.cfg.Owners, notice.Notice{
 			Kind: kindFailing, Record: f.ID, Since: sub.FailingSince.Std(),
 			Subject: "Webhook failing: " + sub.label(),
 			Text: fmt.Sprintf(`The receiver of the webhook subscription %s has failed since %s.

@@ -30,14 +30,11 @@ func (r *kit) told() []told {
 	return all
 }
 
-// own makes the company of the kit one with an owner.
-func (r *kit) own() {
+// active makes the company of the kit one that is active.
+func (r *kit) active() {
 	r.t.Helper()
 	_, err := r.db.Exec(r.t.Context(), `INSERT INTO companies (id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix, stock_policy, accrual_percent_bp, time_zone, version, ev_pos, created_at, updated_at)
 VALUES ($1, 'Nordic', '', 'active', 'standard', false, 'c1', '', 'USD', '+1', 'block', 0, 'UTC', 1, 1, now(), now())`, r.company())
-	require.NoError(r.t, err)
-	_, err = r.db.Exec(r.t.Context(), `INSERT INTO users (company_id, id, email, role, status, is_technical, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, 'anna@example.com', 'owner', 'active', false, 1, 1, now(), now())`, r.company(), uuid.New())
 	require.NoError(r.t, err)
 }
 
@@ -50,8 +47,7 @@ func (r *kit) set(sub, column string, value any) {
 func TestOwnersLearnOfADisabledSubscription(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.own()
-	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy()})
+	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy(), Owners: apitest.Owners})
 	made := r.Do(t, "POST", subscriptions, map[string]any{"url": hook + "/private?key=hidden", "events": []string{"*"}, "name": "Mirror"}).OK(201)
 	sub, secret := made["id"].(string), made["secret"].(string)
 	since := time.Now().Add(-5 * 24 * time.Hour).UTC().Truncate(time.Microsecond)
@@ -98,10 +94,10 @@ func TestOwnersLearnOfAnOutage(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	d := dbtest.OpenNew(t).WithClock(func() time.Time { return now })
-	s := webhooks.New(webhooks.Config{DB: d, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)})
+	s := webhooks.New(webhooks.Config{DB: d, Registry: registry(), Policy: policy(), Owners: apitest.Owners, Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)})
 	server := apitest.New(t, d, s.Register)
 	r := &kit{Client: server.Company(), t: t, db: d, server: server}
-	r.own()
+	r.active()
 	sub := r.subscribe()
 	tell := func() int {
 		require.NoError(t, s.TellFailing(t.Context()))

@@ -18,7 +18,6 @@ import (
 type Rekeyed struct {
 	Key           string `json:"key"`           // the first of the ring
 	Subscriptions int    `json:"subscriptions"` // all of them
-	Encrypted     int    `json:"encrypted"`     // were in clear
 	Moved         int    `json:"moved"`         // were under another key
 	Current       int    `json:"current"`       // needed nothing
 	Changed       int    `json:"changed"`       // were changed at the same time, and so are under the first key or for the next run
@@ -67,7 +66,7 @@ func (s *Service) Rekey(ctx context.Context, batch int, log *slog.Logger) (sum R
 			return sum, nil
 		}
 		last = page[len(page)-1]
-		log.InfoContext(ctx, "rekey in progress", "subscriptions", sum.Subscriptions, "encrypted", sum.Encrypted, "moved", sum.Moved, "failed", sum.Failed)
+		log.InfoContext(ctx, "rekey in progress", "subscriptions", sum.Subscriptions, "moved", sum.Moved, "failed", sum.Failed)
 	}
 }
 
@@ -94,8 +93,6 @@ func (s *Service) rekey(ctx context.Context, was storedSecrets, sum *Rekeyed, lo
 		return fmt.Errorf("store secret of subscription %s: %w", was.ID, err)
 	case !stored:
 		sum.Changed++
-	case was.Current.InClear() || was.Previous != nil && was.Previous.InClear():
-		sum.Encrypted++
 	default:
 		sum.Moved++
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/event"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/notice"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
@@ -19,6 +20,7 @@ type Config struct {
 	DB            *db.DB
 	Registry      *event.Registry // every event of the platform, those of [Domain] among them
 	Deliveries    Deliveries      // required with DB
+	Owners        notice.Owners   // of companies, who get notices; required with DB
 	Policy        webhook.Policy  // that of all processes; required with DB
 	Keys          *secret.Keys    // seal the secrets of subscriptions; without them none can be made
 	AllowInsecure bool            // http:// and private receivers; for development only

@@ -64,7 +64,7 @@ type kit struct {
 func setup(t *testing.T, edit ...func(*webhooks.Config)) *kit {
 	t.Helper()
 	d := dbtest.Open(t)
-	cfg := webhooks.Config{DB: d, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)}
+	cfg := webhooks.Config{DB: d, Registry: registry(), Policy: policy(), Owners: apitest.Owners, Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)}
 	for _, e := range edit {
 		e(&cfg)
 	}

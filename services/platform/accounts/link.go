@@ -58,14 +58,12 @@ func (s *Service) NewLink(_ context.Context, tx *db.Tx, o Owner, email, kind str
 // maxInvitations is how many invitations a company sends in 24 hours, to addresses of strangers.
 const maxInvitations = 50
 
-const sqlCountInvitations = `SELECT count(*) FROM notices WHERE company_id = $1 AND kind = $2 AND created_at > $3`
-
 // Invite mails a link by which a user sets a password and is let in. It says nothing of whether the address signs in to
 // another company: the user learns that from the link.
 func (s *Service) Invite(ctx context.Context, tx *db.Tx, o Owner, email, company string) error {
-	var n int
-	if err := tx.QueryRow(ctx, sqlCountInvitations, o.Company, notice.Invitation, tx.Now().Add(-24*time.Hour)).Scan(&n); err != nil {
-		return fmt.Errorf("count invitations: %w", err)
+	n, err := notice.Count(ctx, tx, o.Company, notice.Invitation, tx.Now().Add(-24*time.Hour))
+	if err != nil {
+		return err
 	}
 	if n >= maxInvitations {
 		return apierr.StateConflict("INVITATION_LIMIT_REACHED", "a company sends at most %d invitations in 24 hours, and this one has: invite the person tomorrow", maxInvitations)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -38,6 +39,39 @@ var branches = resource.Of[Branch]("branches", "BRANCH")
 // KnownBranches returns those ids that are branches of the company.
 func (s *Service) KnownBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
 	return branches.Known(ctx, q, company, ids)
+}
+
+const (
+	sqlSelectOpenBranches  = `SELECT id FROM branches WHERE company_id = $1 AND is_active ORDER BY is_default DESC, created_at, id`
+	sqlSelectBranchesState = `SELECT id, is_active FROM branches WHERE company_id = $1 AND id = ANY($2::UUID[])`
+	sqlSelectBranchNames   = `SELECT id, name FROM branches WHERE company_id = $1 AND id = ANY($2::UUID[])`
+)
+
+// OpenBranches returns the branches of the company that are active, the default first, then as they were made.
+func (s *Service) OpenBranches(ctx context.Context, q db.Querier, company tenant.ID) ([]uuid.UUID, error) {
+	rows, err := q.Query(ctx, sqlSelectOpenBranches, company)
+	if err != nil {
+		return nil, fmt.Errorf("select open branches: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+}
+
+// ActiveBranches says of those ids that are branches of the company whether they are active.
+func (s *Service) ActiveBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	active, err := db.Map[uuid.UUID, bool](ctx, q, sqlSelectBranchesState, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read states of branches: %w", err)
+	}
+	return active, nil
+}
+
+// BranchNames returns the names of branches by id. Unknown ids are omitted.
+func (s *Service) BranchNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectBranchNames, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read names of branches: %w", err)
+	}
+	return names, nil
 }
 
 const sqlSelectDefaultBranch = `SELECT id FROM branches WHERE company_id = $1 AND is_default`

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
@@ -128,4 +130,16 @@ func selectEnabled(ctx context.Context, q db.Querier, companies []tenant.ID) (ma
 
 func upsertComponents(tx *db.Tx, c Company, aliases []string, enabled bool) {
 	tx.Queue(sqlUpsertComponents, c.ID, aliases, enabled, tx.Now())
+}
+
+const sqlSelectChanged = `SELECT c.id, GREATEST(c.updated_at, COALESCE((SELECT max(m.updated_at) FROM company_components AS m WHERE m.company_id = c.id), c.updated_at))
+FROM companies AS c WHERE c.id = ANY($1::UUID[])`
+
+// ChangedAt reads when each company, or one of its components, was changed last. Companies that do not exist are left out.
+func ChangedAt(ctx context.Context, q db.Querier, ids []uuid.UUID) (map[uuid.UUID]time.Time, error) {
+	at, err := db.Map[uuid.UUID, time.Time](ctx, q, sqlSelectChanged, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read last changes of companies: %w", err)
+	}
+	return at, nil
 }

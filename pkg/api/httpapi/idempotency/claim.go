@@ -49,8 +49,7 @@ var sqlInsertAnswer = idempotencyKeys.InsertRow("company_id", "key", "fingerprin
 	OnConflict(`(company_id, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, state = excluded.state, lease_id = excluded.lease_id, lease_until = excluded.lease_until,
     expires_at = excluded.expires_at, status = excluded.status, headers = excluded.headers, body = excluded.body
-WHERE idempotency_keys.expires_at < excluded.lease_until
-   OR (idempotency_keys.state = 0 AND idempotency_keys.lease_until < excluded.lease_until AND idempotency_keys.fingerprint = excluded.fingerprint)`)
+WHERE idempotency_keys.expires_at < excluded.lease_until`)
 
 var sqlFinishKey = idempotencyKeys.Update(`SET state = 1, status = $4, headers = $5, body = $6
 WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`)
