@@ -145,7 +145,7 @@ func (room *Room) commandForm(ctx context.Context, q *web.Request, s shown, c re
 	}
 	title := q.T("records.do." + c.Name)
 	p := formPage{
-		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + s.res.Name), Href: q.Path(s.res.At)}, {Text: titleOf(q, s.res, s.record), Href: s.at(q)}}},
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.At)}, {Text: titleOf(q, s.res, s.record), Href: s.at(q)}}},
 		Form:   web.Form{Post: s.at(q) + "/do/" + c.Name, Button: title, Fields: fields, Hidden: map[string]string{"version": d.version, "part": d.part, "key": keyOf(d.typed, refusal)}},
 		Rows:   rowsOf(q, s, c, d.typed, refusal),
 	}

@@ -112,15 +112,15 @@ func titleOf(q *web.Request, res resources.Resource, r resources.Record) string 
 	name := r.Text(res.Title)
 	switch {
 	case name == "":
-		return q.T("records.one." + res.Name)
+		return res.One(q)
 	case res.Title == "number":
-		return q.T("records.numbered", q.T("records.one."+res.Name), name)
+		return q.T("records.numbered", res.One(q), name)
 	}
 	return name
 }
 
 func (room *Room) header(q *web.Request, s shown) web.Header {
-	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: q.T("records.list." + s.res.Name), Href: q.Path(s.res.At)}}}
+	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.At)}}}
 	if state := s.record.Text(s.res.State); state != "" && state != "none" {
 		chip := value(q, resources.Column{Name: s.res.State, Kind: resources.AsState}, s.record).Chip
 		h.Chip = chip

@@ -65,21 +65,26 @@ func TestQuantitiesOfLines(t *testing.T) {
 // Every list, tab and command has its texts, and one that cannot be taken back says what will happen.
 func TestResourcesHaveTheirTexts(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../web/texts/en.json")
-	require.NoError(t, err)
-	var texts map[string]string
-	require.NoError(t, json.Unmarshal(raw, &texts))
+	texts, german := textsOf(t, "en"), textsOf(t, "de")
 	used := map[string]bool{}
 	need := func(key string) {
 		t.Helper()
 		used[key] = true
 		require.Contains(t, texts, key)
 	}
+	name := func(key string, made bool) { // English makes it of the name of the operation, if there is one
+		t.Helper()
+		used[key] = true
+		require.NotEmpty(t, german[key], "texts/de.json lacks %s", key)
+		require.True(t, made || texts[key] != "", "texts/en.json lacks %s", key)
+	}
 	for _, res := range resources.All() {
-		need("records.list." + res.Name)
-		need("records.one." + res.Name)
+		name("resource."+res.Name, true)
+		if res.Get != "" || res.Find != nil {
+			name("resource."+res.Name+".one", res.Get != "")
+		}
 		if res.Create != "" {
-			need("records.new." + res.Name)
+			name("resource."+res.Name+".new", true)
 		}
 		for _, tab := range res.Tables {
 			need("records.tab." + tab.Name)
@@ -94,13 +99,22 @@ func TestResourcesHaveTheirTexts(t *testing.T) {
 			}
 		}
 	}
-	for key := range texts {
-		for _, kind := range []string{"list", "one", "new", "do", "rows"} {
-			if strings.HasPrefix(key, "records."+kind+".") {
+	for key := range german {
+		for _, kind := range []string{"resource.", "records.do.", "records.rows."} {
+			if strings.HasPrefix(key, kind) {
 				require.True(t, used[key], "nothing shows the text %s", key)
 			}
 		}
 	}
+}
+
+// textsOf are the texts of a language.
+func textsOf(t *testing.T, lang string) (texts map[string]string) {
+	t.Helper()
+	raw, err := os.ReadFile("../web/texts/" + lang + ".json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(raw, &texts))
+	return texts
 }
 
 // schema is a part of the API description.

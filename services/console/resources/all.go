@@ -4,11 +4,11 @@ package resources
 
 import "slices"
 
-// All are the lists, in the order in which exports offer them.
+// All are the lists, in the order in which the find field shows what it found in them, and in which those of one area stand side by side.
 func All() []Resource {
 	return []Resource{
-		orders(), payments(), deals(), bookings(), sales(), shifts(), products(), services(), categories(), clients(), leads(), stocks(), movements(),
-		receipts(), suppliers(),
+		orders(), sales(), shifts(), bookings(), deals(), stocks(), movements(), receipts(), clients(), leads(), products(), services(), categories(),
+		suppliers(), payments(),
 	}
 }
 

@@ -11,7 +11,7 @@ func bookings() Resource {
 		Name: "bookings", Area: web.Bookings, Scope: "scheduling", Component: "scheduling",
 		At: "/bookings/list", Page: "/bookings", Title: "number", State: "status", About: aboutBooking,
 		List: "listBookings", Get: "getBooking", Export: true,
-		Find:   &Find{Kind: "booking", Also: []string{"customerName"}, By: []string{"number", "externalId"}},
+		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createBooking",
 		Asks: []string{
 			"resourceId", "serviceId", "startAt", "durationMinutes", "customerName", "customerPhone", "customerEmail", "headcount",

@@ -12,7 +12,7 @@ func products() Resource {
 		Name: "products", Area: web.Catalog, Scope: "catalog", Component: "catalog",
 		At: "/products", Page: "/products", Title: "name", State: "status",
 		List: "listProducts", Get: "getProduct", Export: true,
-		Find:   &Find{Kind: "product", Also: []string{"sku"}, By: []string{"externalId", "sku", "barcode"}, Names: true},
+		Find:   &Find{Also: []string{"sku"}, By: []string{"externalId", "sku", "barcode"}, Names: true},
 		Create: "createProduct",
 		Asks: []string{
 			"name", "sku", "price", "cost", "categoryId", "brand", "model", "barcode", "unit", "hasStock", "description",
@@ -78,7 +78,7 @@ func services() Resource {
 		Name: "services", Area: web.Catalog, Scope: "catalog", Component: "catalog",
 		At: "/services", Page: "/services", Title: "name", State: "status",
 		List: "listServices", Get: "getService", Export: true,
-		Find:   &Find{Kind: "service", Also: []string{"sku"}, By: []string{"externalId", "sku"}, Names: true},
+		Find:   &Find{Also: []string{"sku"}, By: []string{"externalId", "sku"}, Names: true},
 		Create: "createService",
 		Asks:   []string{"name", "sku", "price", "priceModel", "durationMinutes", "categoryId"},
 		Columns: []Column{

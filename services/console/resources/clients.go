@@ -9,7 +9,7 @@ func clients() Resource {
 		Name: "clients", Area: web.Clients, Scope: "clients", Component: "clients",
 		At: "/clients", Page: "/clients", Title: "displayName", State: "status", About: aboutClient,
 		List: "listClients", Get: "getClient", Export: true,
-		Find:   &Find{Kind: "client", Also: []string{"phone", "email"}, By: []string{"externalId", "phone", "email"}, Names: true, Contacts: true},
+		Find:   &Find{Also: []string{"phone", "email"}, By: []string{"externalId", "phone", "email"}, Names: true, Contacts: true},
 		Create: "createClient",
 		Asks: []string{
 			"kind", "displayName", "firstName", "lastName", "companyName", "phone", "email", "birthday", "groupId", "assignedToId",

@@ -11,7 +11,7 @@ func deals() Resource {
 		Name: "deals", Area: web.Deals, Scope: "deals", Component: "deals",
 		At: "/deals/list", Page: "/deals", Title: "number", State: "outcome", About: aboutDeal,
 		List: "listDeals", Get: "getDeal", Export: true,
-		Find:   &Find{Kind: "deal", Also: []string{"customerName"}, By: []string{"number", "externalId"}, Names: true},
+		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}, Names: true},
 		Create: "createDeal",
 		Asks: []string{
 			"typeId", "customerName", "customerPhone", "customerEmail", "assignedToId", "sourceId", "budget", "scheduledAt",

@@ -9,7 +9,7 @@ func orders() Resource {
 		Name: "orders", Area: web.Orders, Scope: "orders", Component: "orders",
 		At: "/orders", Page: "/orders", Title: "number", State: "status", About: aboutOrder,
 		List: "listOrders", Get: "getOrder", Export: true,
-		Find:   &Find{Kind: "order", Also: []string{"customerName"}, By: []string{"number", "externalId"}},
+		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createOrder", Lines: &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice"},
 		Asks: []string{
 			"customerName", "customerPhone", "customerEmail", "warehouseId", "assignedToId", "dueAt", "discountPercent", "note",
@@ -120,7 +120,7 @@ func payments() Resource {
 		Name: "payments", Area: web.Orders, Scope: "orders", Component: "orders",
 		At: "/payments", Title: "paidAt",
 		List: "listPayments", Export: true,
-		Find: &Find{Kind: "payment", Also: []string{"reference"}, By: []string{"externalId", "reference"}, Title: "orderNumber", Page: "/orders", ID: "orderId"},
+		Find: &Find{Also: []string{"reference"}, By: []string{"externalId", "reference"}, Title: "orderNumber", Page: "/orders", ID: "orderId"},
 		Columns: []Column{
 			moment("paidAt"), number("orderNumber").Of("orders", "orderId"), state("kind"), word("method"), amount("amount"),
 			amount("refundedAmount").Less(), text("reference"), text("createdByName"), text("reason").Less(), text("note").Less(),

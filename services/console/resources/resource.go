@@ -1,12 +1,14 @@
 package resources
 
 import (
+	"strings"
+
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
 // Resource is a list of the API with the pages of its records.
 type Resource struct {
-	Name      string // as exports name it; the last part of keys of its texts
+	Name      string // as exports name it; its texts are resource.NAME and those below it
 	Area      web.Area
 	Scope     string
 	Component string
@@ -31,6 +33,19 @@ type Resource struct {
 	Facts    []Column // of the page, beside columns
 	Tables   []Table
 	Commands []Command
+}
+
+// Heading is what people call the list: the text resource.NAME, in English the words of the name unless there is one.
+func (r Resource) Heading(q *web.Request) string { return q.Named("resource."+r.Name, r.Name) }
+
+// One is what people call a record: the text resource.NAME.one, in English that of the operation which reads it unless there is one.
+func (r Resource) One(q *web.Request) string {
+	return q.Named("resource."+r.Name+".one", strings.TrimPrefix(r.Get, "get"))
+}
+
+// New is what people call the making of a record: the text resource.NAME.new, in English that of the operation unless there is one.
+func (r Resource) New(q *web.Request) string {
+	return q.Named("resource."+r.Name+".new", "new"+strings.TrimPrefix(r.Create, "create"))
 }
 
 // Kind is how a value is shown.

@@ -9,7 +9,7 @@ func sales() Resource {
 		Name: "sales", Area: web.Sales, Scope: "sales", Component: "cashier",
 		At: "/sales", Page: "/sales", Title: "number", State: "refundStatus", About: aboutSale,
 		List: "listSales", Get: "getSale", Export: true,
-		Find: &Find{Kind: "sale", Also: []string{"customerName"}, By: []string{"number", "externalId"}},
+		Find: &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Columns: []Column{
 			number("number"), moment("createdAt"), state("kind"), state("refundStatus"),
 			text("customerName").Of("clients", "customerId"), text("cashierName"), word("paymentMethod"), number("linesCount"),
