@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,6 +123,7 @@ type schema struct {
 	Ref        string            `json:"$ref"`
 	Properties map[string]schema `json:"properties"`
 	Items      *schema           `json:"items"`
+	Enum       []string          `json:"enum"`
 }
 
 // described is the API description, as far as the table of resources speaks of it.
@@ -229,5 +231,30 @@ func TestResourcesNameFieldsOfTheAPI(t *testing.T) {
 			}
 			require.True(t, c.Param == "" || strings.Contains(strings.Join(parameters, " "), c.Param), c.Op)
 		}
+	}
+}
+
+// Every list that can be exported has pages, and one that the API searches is looked through by the find field.
+func TestEveryListHasPages(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../../schemas/openapi/openapi.json")
+	require.NoError(t, err)
+	var api described
+	require.NoError(t, json.Unmarshal(raw, &api))
+	shown := map[string]bool{"files": true, "subscriptions": true} // on the pages of products, and in the area of webhooks
+	for _, d := range resources.Directories() {
+		shown[d.Name] = true
+	}
+	for _, res := range resources.All() {
+		shown[res.Name] = true
+		_, _, parameters := api.of(t, res.List)
+		if res.Get != "" && !res.Elsewhere && slices.Contains(parameters, "search") {
+			require.NotNil(t, res.Find, "%s has no Find in services/console/resources", res.Name)
+		}
+	}
+	lists := api.Components.Schemas["ExportInput"].Properties["resource"].Enum
+	require.NotEmpty(t, lists)
+	for _, name := range lists {
+		require.True(t, shown[name], "%s has no struct in services/console/resources", name)
 	}
 }
