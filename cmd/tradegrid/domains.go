@@ -194,6 +194,9 @@ func add[S any](all *domains, d domain.Domain, service S, parts ...func(*domains
 // declared is what the domains say of themselves.
 func declared() []domain.Domain { return newDomains(nil, domainConfig{}).declared }
 
+// eventTypes are the events of all domains.
+func eventTypes() *event.Registry { return newDomains(nil, domainConfig{}).events }
+
 // demo creates the demo records of the domains that know theirs.
 func (all *domains) demo(ctx context.Context, tx *db.Tx, by access.Caller) error {
 	for _, s := range all.demos {
