@@ -12,7 +12,9 @@ var (
 	archived = event.New[Client]("client.archived", "A client was archived.").By(`POST /clients/$client/archive`)
 	restored = event.New[Client]("client.restored", "An archived client was restored.").By(`POST /clients/$client/archive`, `POST /clients/$client/restore`)
 
-	interacted = event.With("client.interaction.created", "An interaction with a client was recorded.", clientOf).By(`POST /clients/$client/interactions {"type":"call","direction":"in","subject":"Trigger $run"}`)
+	interacted = event.With("client.interaction.created", "An interaction with a client was recorded.", clientOf).By(
+		`POST /clients/$client/interactions {"type":"call","direction":"in","subject":"Trigger $run"}`,
+	)
 )
 
 // interactionExtra holds the fields that the event adds to the interaction.
