@@ -159,7 +159,7 @@ func (room *Room) maySee(q *web.Request, t resources.Table) bool {
 
 // overview shows the fields of the record, and the tables that it has itself.
 func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
-	for _, c := range append(slices.Clone(s.res.Columns), s.res.Facts...) {
+	for _, c := range slices.Concat(s.res.Columns, s.res.Facts, others(s.res, q.Operation(s.res.Get).Answer)) {
 		if !says(s, c) {
 			continue
 		}

@@ -24,17 +24,12 @@ func bookings() Resource {
 			text("cancelReason").Less(), text("source").Less(), code("externalId").Less(), moment("createdAt").Less(),
 			moment("confirmedAt").Less(), moment("completedAt").Less(), moment("cancelledAt").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{entry("createdById")},
 		Commands: []Command{
 			{Name: "confirm", Op: "confirmBooking", When: is("pending")},
 			{Name: "complete", Op: "completeBooking", When: is("confirmed")},
 			{Name: "no_show", Op: "noShowBooking", Danger: true, When: is("confirmed")},
 			{
 				Name: "edit", Op: "updateBooking", Form: true,
-				Fields: []string{
-					"startAt", "durationMinutes", "resourceId", "customerName", "customerPhone", "customerEmail", "headcount",
-					"note",
-				},
 				When: is("pending", "confirmed"),
 			},
 			{Name: "cancel", Op: "cancelBooking", Form: true, Danger: true, When: is("pending", "confirmed")},

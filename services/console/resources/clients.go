@@ -21,11 +21,6 @@ func clients() Resource {
 			amount("creditLimit").Less(), entry("groupId").Less(), entry("priceListId").Less(), text("source").Less(),
 			code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{
-			entry("assignedToId"), date("birthday"), text("legalAddress"), text("kpp"), text("bankDetails"), text("contractNumber"),
-			number("paymentTermsDays"), number("slaHours"), yes("marketingConsent"), text("note"), moment("anonymizedAt"),
-			entry("createdById"),
-		},
 		Tables: []Table{
 			{
 				Name: "orders", List: "listOrders", Where: "customerId", Sees: web.Orders, All: "/orders",
@@ -68,10 +63,6 @@ func clients() Resource {
 			{Name: "interaction", Op: "createClientInteraction", Form: true, When: is("active")},
 			{
 				Name: "edit", Op: "updateClient", Form: true, When: is("active"),
-				Fields: []string{
-					"displayName", "firstName", "lastName", "companyName", "phone", "email", "birthday", "groupId", "priceListId",
-					"assignedToId", "creditLimit", "paymentTermsDays", "marketingConsent", "note",
-				},
 			},
 			{Name: "archive", Op: "archiveClient", When: is("active")},
 			{Name: "restore", Op: "restoreClient", When: is("archived")},

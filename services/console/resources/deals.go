@@ -25,10 +25,7 @@ func deals() Resource {
 			entry("sourceId").Less(), number("linesCount").Less(), text("note").Less(), word("channel").Less(),
 			text("source").Less(), code("externalId").Less(), moment("stageEnteredAt").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{
-			entry("typeId"), entry("stageId"), entry("lostReasonId"), entry("assignedToId"), percent("discountPercent"),
-			amount("subtotal"), amount("discountAmount"), text("customerNote"), entry("venueResourceId"), entry("createdById"),
-		},
+		Facts: []Column{percent("discountPercent")},
 		Tables: []Table{
 			lines(amount("cost")),
 			{
@@ -50,10 +47,6 @@ func deals() Resource {
 			{Name: "stage", Op: "moveDeal", Form: true},
 			{
 				Name: "edit", Op: "updateDeal", Form: true,
-				Fields: []string{
-					"customerName", "customerPhone", "customerEmail", "assignedToId", "sourceId", "budget", "discountPercent",
-					"scheduledAt", "dueAt", "nextActionAt", "address", "note",
-				},
 			},
 		},
 	}

@@ -24,10 +24,7 @@ func orders() Resource {
 			text("source").Less(), code("externalId").Less(), moment("completedAt").Less(), moment("cancelledAt").Less(),
 			moment("updatedAt").Less(),
 		},
-		Facts: []Column{
-			percent("discountPercent"), text("deliveryAddressText"), text("addressLabel"), text("customerNote"),
-			code("dealId").Of("deals", "dealId"), entry("createdById"),
-		},
+		Facts: []Column{percent("discountPercent"), code("dealId").Of("deals", "dealId")},
 		Tables: []Table{
 			lines(qty("reservedQty"), qty("shippedQty")),
 			{
@@ -63,10 +60,6 @@ func orders() Resource {
 			},
 			{
 				Name: "edit", Op: "updateOrder", Form: true,
-				Fields: []string{
-					"customerName", "customerPhone", "customerEmail", "assignedToId", "dueAt", "readyBy", "payDueAt",
-					"discountPercent", "deliveryMethod", "deliveryAddressText", "note",
-				},
 			},
 			{
 				Name: "refund_payment", Op: "refundOrderPayment", Table: "payments", Param: "paymentId", Form: true,

@@ -30,7 +30,7 @@ type Resource struct {
 	Lines  *LinesInput // of a new record; nil = it has none
 
 	Columns  []Column
-	Facts    []Column // of the page, beside columns
+	Facts    []Column // of the page, beside columns and fields whose kind follows from their type
 	Tables   []Table
 	Commands []Command
 }
@@ -131,7 +131,7 @@ type Command struct {
 	Table  string              // the command is one of the rows of this table
 	Adds   string              // the command stands above this table, and adds rows to it
 	Form   bool                // people fill in fields
-	Fields []string            // that the form asks for, in order; nil = all
+	Fields []string            // that the form asks for, in order; nil = all that people fill in
 	Rows   *RowsInput          // quantities of lines that the form asks for
 	Traits *TraitsInput        // values of attributes that the form asks for
 	Danger bool

@@ -20,7 +20,7 @@ func sales() Resource {
 		},
 		Facts: []Column{
 			percent("discountPercent"), code("refundOfSaleId").Of("sales", "refundOfSaleId"),
-			code("shiftId").Of("shifts", "shiftId"), entry("createdById"),
+			code("shiftId").Of("shifts", "shiftId"),
 		},
 		Tables: []Table{
 			lines(qty("refundedQty")),

@@ -12,7 +12,6 @@ func notes() Resource {
 		Find:   &Find{Names: true},
 		Create: "createNote", Asks: []string{"title", "body"},
 		Columns: []Column{text("title"), moment("createdAt"), moment("updatedAt").Less()},
-		Facts:   []Column{text("body")},
 		Commands: []Command{
 			{Name: "edit", Op: "updateNote", Form: true},
 			{Name: "delete", Op: "deleteNote", Danger: true, Ends: true},
