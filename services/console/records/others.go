@@ -8,28 +8,39 @@ import (
 	"github.com/tradegrid/tradegrid/services/console/resources"
 )
 
-// others are the fields of a record that the table of resources does not name, so that the page of a record shows a new one by itself.
-// Their kinds follow from their types.
-func others(res resources.Resource, answer *httpapi.Shape) (all []resources.Column) {
-	if answer == nil {
-		return nil
+// factsOf are the fields that the page of a record shows: those of the table of resources, and after them those that it does not name, so
+// that a new field is shown by itself.
+func factsOf(res resources.Resource, answer *httpapi.Shape) []resources.Column {
+	but := []string{res.Title, res.State, "version", "updatedAt"}
+	for _, c := range res.Commands {
+		but = append(but, c.Each)
 	}
-	for _, f := range answer.Fields {
-		kind, ok := kindOf(f)
-		owner, isID := strings.CutSuffix(f.Name, "Id")
-		if _, named := answer.Field(owner + "Name"); !ok || isID && named || knows(res, f.Name) {
-			continue
-		}
-		all = append(all, resources.Column{Name: f.Name, Kind: kind})
-	}
-	return all
+	return withOthers(slices.Concat(res.Columns, res.Facts), answer, but...)
 }
 
-// knows reports whether a field stands on the page for another reason, or is nothing that people look for there.
-func knows(res resources.Resource, name string) bool {
-	return slices.Contains([]string{res.Title, res.State, "version", "updatedAt"}, name) || slices.Contains(machines, name) ||
-		slices.ContainsFunc(slices.Concat(res.Columns, res.Facts), func(c resources.Column) bool { return c.Name == name || c.ID == name }) ||
-		slices.ContainsFunc(res.Commands, func(c resources.Command) bool { return c.Each == name })
+// columnsOf are those of a table that the record has itself, in the same way.
+func columnsOf(t resources.Table, answer *httpapi.Shape) []resources.Column {
+	f, _ := answer.Field(t.Field)
+	return withOthers(t.Columns, f.Item, "sortOrder")
+}
+
+// withOthers adds the fields of an object that no column names. Their kinds follow from their types. What integrations fill in is nothing
+// that people look for.
+func withOthers(columns []resources.Column, object *httpapi.Shape, but ...string) []resources.Column {
+	if object == nil {
+		return columns
+	}
+	all := slices.Clone(columns)
+	for _, f := range object.Fields {
+		kind, ok := kindOf(f)
+		owner, isID := strings.CutSuffix(f.Name, "Id")
+		_, named := object.Field(owner + "Name")
+		known := slices.ContainsFunc(columns, func(c resources.Column) bool { return c.Name == f.Name || c.ID == f.Name })
+		if ok && !known && !(isID && named) && !slices.Contains(but, f.Name) && !slices.Contains(machines, f.Name) {
+			all = append(all, resources.Column{Name: f.Name, Kind: kind})
+		}
+	}
+	return all
 }
 
 // kindOf is how a value of a type is shown; ok is false for lists and objects, which need a table, and for ids that no directory has

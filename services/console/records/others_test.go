@@ -27,9 +27,15 @@ func TestFieldsThatNoTableNamesAreShown(t *testing.T) {
 		{Name: "tags", Type: "array", Item: &httpapi.Shape{Type: "string"}}, {Name: "groupId", Type: "string", Format: "uuid"},
 	}}
 	require.Equal(t, []resources.Column{
-		{Name: "cashierName"}, {Name: "position"}, {Name: "size", Kind: resources.AsWord}, {Name: "limit", Kind: resources.AsAmount}, {Name: "hours", Kind: resources.AsNumber},
+		{Name: "phone"}, {Name: "clientName", ID: "clientId"}, {Name: "cashierName"}, {Name: "position"}, {Name: "size", Kind: resources.AsWord}, {Name: "limit", Kind: resources.AsAmount}, {Name: "hours", Kind: resources.AsNumber},
 		{Name: "qty", Kind: resources.AsQty}, {Name: "open", Kind: resources.AsYes}, {Name: "day", Kind: resources.AsDate}, {Name: "at", Kind: resources.AsTime},
 		{Name: "tags", Kind: resources.AsWords}, {Name: "groupId", Kind: resources.AsEntry},
-	}, others(res, answer))
-	require.Empty(t, others(res, nil))
+	}, factsOf(res, answer))
+	require.Equal(t, res.Columns, factsOf(res, nil))
+
+	lines := resources.Table{Field: "lines", Columns: []resources.Column{{Name: "amount", Hidden: true}}}
+	order := &httpapi.Shape{Fields: []httpapi.Shape{{Name: "lines", Type: "array", Item: &httpapi.Shape{Type: "object", Fields: []httpapi.Shape{
+		{Name: "id", Type: "string", Format: "uuid"}, {Name: "amount", Type: "integer"}, {Name: "sortOrder", Type: "integer"}, {Name: "note", Type: "string"},
+	}}}}}
+	require.Equal(t, []resources.Column{{Name: "amount", Hidden: true}, {Name: "note"}}, columnsOf(lines, order))
 }

@@ -159,7 +159,7 @@ func (room *Room) maySee(q *web.Request, t resources.Table) bool {
 
 // overview shows the fields of the record, and the tables that it has itself.
 func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
-	for _, c := range slices.Concat(s.res.Columns, s.res.Facts, others(s.res, q.Operation(s.res.Get).Answer)) {
+	for _, c := range factsOf(s.res, q.Operation(s.res.Get).Answer) {
 		if !says(s, c) {
 			continue
 		}
@@ -178,6 +178,7 @@ func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *reco
 		if t.Field == "" || len(rows) == 0 {
 			continue
 		}
+		t.Columns = columnsOf(t, q.Operation(s.res.Get).Answer)
 		of, err := room.rows(ctx, q, s, t, rows)
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ func All() []Resource {
 // lines are the columns of the lines of documents.
 func lines(own ...Column) Table {
 	columns := []Column{text("name").Of("products", "refId"), state("kind").Less(), code("sku"), qty("qty"), text("unit")}
-	columns = append(append(columns, own...), amount("unitPrice"), amount("discountAmount"), amount("total"))
+	columns = append(append(columns, own...), amount("unitPrice"), amount("amount").Less(), amount("discountAmount"), amount("total"))
 	return Table{Name: "lines", Field: "lines", Columns: columns, Sums: []string{"discountAmount", "total"}}
 }
 

@@ -27,7 +27,7 @@ func deals() Resource {
 		},
 		Facts: []Column{percent("discountPercent")},
 		Tables: []Table{
-			lines(amount("cost")),
+			lines(amount("cost"), yes("perGuest").Less(), qty("effectiveQty").Less(), amount("unitCost").Less()),
 			{
 				Name: "orders", List: "listOrders", Where: "dealId", Sees: web.Orders, All: "/orders",
 				Columns: []Column{

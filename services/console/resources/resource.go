@@ -110,12 +110,12 @@ func (k Kind) End() bool { return k == AsNumber || k == AsAmount || k == AsQty |
 
 // Table is a list inside a record, or one that another operation knows.
 type Table struct {
-	Name    string // last part of its key of texts
-	Field   string // field of the record that has it; "" = an operation lists it, and it has a tab of its own
-	List    string // operation
-	Where   string // filter of the operation that takes the id of the record; "" = its path does
-	Include string // parameter of the operation: what its rows have beside their fields
-	Columns []Column
+	Name    string   // last part of its key of texts
+	Field   string   // field of the record that has it; "" = an operation lists it, and it has a tab of its own
+	List    string   // operation
+	Where   string   // filter of the operation that takes the id of the record; "" = its path does
+	Include string   // parameter of the operation: what its rows have beside their fields
+	Columns []Column // of a field of the record, with those that follow from types; Less leaves one out
 	Sums    []string // columns that are added up
 	Sees    web.Area // area whose records these are; "" = that of the record
 	All     string   // address of the list of them all
