@@ -249,6 +249,44 @@ func TestEveryPageOfARecord(t *testing.T) {
 	require.Contains(t, owner.ask(http.MethodGet, root+"/orders/"+own.records["/orders"]+"?tab=unheard", nil).body, `aria-current="page">Overview`)
 }
 
+// A report has a page with its sums, for the days and by what people ask for.
+func TestReportsOfLists(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	viewer := p.signedIn(own.people[company.RoleViewer])
+	for _, res := range resources.All() {
+		if res.Report == "" {
+			continue
+		}
+		at := root + res.At + "/report"
+		require.Contains(t, viewer.ask(http.MethodGet, root+res.At, nil).body, `href="`+at+`"`, "the list leads to it")
+		days := "?from=" + today(-30) + "&to=" + today(0)
+		if res.Name == "bookings" { // the booking is to come
+			days = "?from=2040-01-01&to=2040-12-30"
+		}
+		page := viewer.ask(http.MethodGet, at+days, nil)
+		require.Equal(t, 200, page.status, "%s: %s", at, page.body)
+		require.NotContains(t, page.body, "records.", "%s shows the key of a text", at)
+		require.Contains(t, page.body, "<tfoot", at)
+		op, _ := p.external.Operation(res.Report)
+		for _, param := range op.Params {
+			if param.Name != "groupBy" {
+				continue
+			}
+			all := viewer.ask(http.MethodGet, at+days+"&groupBy="+strings.Join(param.Item.Enum, "&groupBy="), nil)
+			require.Equal(t, strings.Count(page.body, "<th ")+len(param.Item.Enum)-1, strings.Count(all.body, "<th "), at)
+		}
+	}
+	page := viewer.ask(http.MethodGet, root+"/orders/report?groupBy=&groupBy=status&from=", nil)
+	require.Contains(t, page.body, "<td>new</td>")
+	page = viewer.ask(http.MethodGet, root+"/orders/report?from=2026-02-01&to=2026-01-01", nil)
+	require.Equal(t, 200, page.status)
+	require.Contains(t, page.body, "must not exceed to")
+	page = viewer.ask(http.MethodGet, root+"/orders/report?from=2020-01-01&to=2020-01-02", nil)
+	require.Contains(t, page.body, "Nothing on these days")
+}
+
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
 
 // formOf reads the hidden fields of the form on a page.

@@ -128,7 +128,7 @@ func countOf(q *web.Request, f found) string {
 	return q.T("records.total", web.Decimal(strconv.FormatInt(*f.Total, 10)))
 }
 
-// tabs are the lists of an area, and the page of another room that it begins with.
+// tabs are the lists of an area, the page of another room that it begins with, and reports.
 func (room *Room) tabs(q *web.Request, res resources.Resource) []web.Tab {
 	var tabs []web.Tab
 	for _, b := range beginnings {
@@ -139,6 +139,11 @@ func (room *Room) tabs(q *web.Request, res resources.Resource) []web.Tab {
 	for _, r := range room.resources {
 		if r.Area == res.Area {
 			tabs = append(tabs, web.Tab{Text: r.Heading(q), Href: q.Path(r.At), Current: r.Name == res.Name})
+		}
+	}
+	for _, r := range room.resources {
+		if r.Area == res.Area && r.Report != "" && q.Offers(r.Report) {
+			tabs = append(tabs, web.Tab{Text: q.T("records.report", r.Heading(q)), Href: reportAt(q, r)})
 		}
 	}
 	if len(tabs) == 1 {

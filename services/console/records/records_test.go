@@ -234,7 +234,7 @@ func TestResourcesNameFieldsOfTheAPI(t *testing.T) {
 	}
 }
 
-// Every list that can be exported has pages, and one that the API searches is looked through by the find field.
+// Every list that can be exported has pages, and so has every report. A list that the API searches is looked through by the find field.
 func TestEveryListHasPages(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../../schemas/openapi/openapi.json")
@@ -250,6 +250,14 @@ func TestEveryListHasPages(t *testing.T) {
 		_, _, parameters := api.of(t, res.List)
 		if res.Get != "" && !res.Elsewhere && slices.Contains(parameters, "search") {
 			require.NotNil(t, res.Find, "%s has no Find in services/console/resources", res.Name)
+		}
+	}
+	for _, methods := range api.Paths {
+		for _, op := range methods {
+			if strings.HasPrefix(op.ID, "report") {
+				shows := func(r resources.Resource) bool { return r.Report == op.ID }
+				require.True(t, slices.ContainsFunc(resources.All(), shows), "%s is the Report of no struct in services/console/resources", op.ID)
+			}
 		}
 	}
 	lists := api.Components.Schemas["ExportInput"].Properties["resource"].Enum

@@ -8,7 +8,7 @@ func orders() Resource {
 	return Resource{
 		Name: "orders", Area: web.Orders, Scope: "orders", Component: "orders",
 		At: "/orders", Page: "/orders", Title: "number", State: "status", About: aboutOrder,
-		List: "listOrders", Get: "getOrder", Export: true,
+		List: "listOrders", Get: "getOrder", Export: true, Report: "reportOrders",
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createOrder", Lines: &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice"},
 		Asks: []string{
@@ -112,7 +112,7 @@ func payments() Resource {
 	return Resource{
 		Name: "payments", Area: web.Orders, Scope: "orders", Component: "orders",
 		At: "/payments", Title: "paidAt",
-		List: "listPayments", Export: true,
+		List: "listPayments", Export: true, Report: "reportPayments",
 		Find: &Find{Also: []string{"reference"}, By: []string{"externalId", "reference"}, Title: "orderNumber", Page: "/orders", ID: "orderId"},
 		Columns: []Column{
 			moment("paidAt"), number("orderNumber").Of("orders", "orderId"), state("kind"), word("method"), amount("amount"),

@@ -23,6 +23,7 @@ type Resource struct {
 	List, Get string // operations
 	Whole     bool   // the list has neither pages nor a total
 	Export    bool   // the list can be exported
+	Report    string // operation that adds up the records by day; "" = none does
 	Find      *Find  // nil = the find field does not look through it
 
 	Create string      // operation; "" = the page of the list makes none

@@ -8,7 +8,7 @@ func sales() Resource {
 	return Resource{
 		Name: "sales", Area: web.Sales, Scope: "sales", Component: "cashier",
 		At: "/sales", Page: "/sales", Title: "number", State: "refundStatus", About: aboutSale,
-		List: "listSales", Get: "getSale", Export: true,
+		List: "listSales", Get: "getSale", Export: true, Report: "reportSales",
 		Find: &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Columns: []Column{
 			number("number"), moment("createdAt"), state("kind"), state("refundStatus"),
