@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/term"
 	"github.com/tradegrid/tradegrid/services/delivery/trigger"
+	"github.com/tradegrid/tradegrid/services/roles"
 )
 
 // TriggerCmd makes an event happen.
@@ -29,7 +28,11 @@ func (c *TriggerCmd) Run(ctx context.Context, out io.Writer) error {
 	if c.Event == "" {
 		return listTriggers(out)
 	}
-	if err := trigger.Check(c.Event); err != nil {
+	event, ok := roles.EventTypes().Lookup(c.Event)
+	if !ok {
+		return fmt.Errorf("%s: there is no such event; `tradegrid trigger` lists those that can be triggered", c.Event)
+	}
+	if err := trigger.Check(event); err != nil {
 		return err
 	}
 	api, err := c.client()
@@ -52,7 +55,7 @@ func (c *TriggerCmd) Run(ctx context.Context, out io.Writer) error {
 	}
 	run := trigger.New(api.trigger, time.Now())
 	run.Each = func(m trigger.Made) { fmt.Fprintf(out, "%s %s → %s\n", m.Method, m.Path, term.Show(m.ID)) }
-	if err := run.Cause(ctx, c.Event); err != nil {
+	if err := run.Cause(ctx, event); err != nil {
 		return err
 	}
 	return c.await(ctx, api, out, run, after)
@@ -60,12 +63,15 @@ func (c *TriggerCmd) Run(ctx context.Context, out io.Writer) error {
 
 func listTriggers(out io.Writer) error {
 	rows := [][]any{}
-	for _, name := range trigger.Events() {
-		rows = append(rows, []any{name, strings.Join(trigger.Requests(name), ", ")})
+	for _, e := range roles.EventTypes().All() {
+		if len(e.Requests) > 0 {
+			rows = append(rows, []any{e.Name, strings.Join(trigger.Requests(e), ", ")})
+		}
 	}
-	impossible := trigger.Impossible()
-	for _, name := range slices.Sorted(maps.Keys(impossible)) {
-		rows = append(rows, []any{name, "not: " + impossible[name]})
+	for _, e := range roles.EventTypes().All() {
+		if len(e.Requests) == 0 {
+			rows = append(rows, []any{e.Name, "not: " + e.Raiser})
+		}
 	}
 	return term.Table(out, "EVENT REQUESTS", rows)
 }

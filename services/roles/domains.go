@@ -200,6 +200,9 @@ func add[S any](all *Domains, d domain.Domain, service S, parts ...func(*Domains
 // Declared is what the domains say of themselves.
 func Declared() []domain.Domain { return NewDomains(nil, DomainConfig{}).declared }
 
+// EventTypes are the events of all domains.
+func EventTypes() *event.Registry { return NewDomains(nil, DomainConfig{}).Events }
+
 // Demo creates the demo records of the domains that know theirs.
 func (all *Domains) Demo(ctx context.Context, tx *db.Tx, by access.Caller) error {
 	for _, s := range all.demos {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/tradegrid/tradegrid"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/events/event"
@@ -18,7 +21,7 @@ import (
 
 // OpenapiCmd generates the API description and the event schemas, or compares them with the committed files.
 type OpenapiCmd struct {
-	Write string `help:"Folder to write openapi/ and events/ into." type:"path" xor:"do" required:""`
+	Write string `help:"Folder to write openapi/ and events/ into; the list of events is written into ../docs beside it." type:"path" xor:"do" required:""`
 	Check string `help:"Folder to compare with; fails on any difference." type:"path" xor:"do" required:""`
 }
 
@@ -71,7 +74,31 @@ func generate() (map[string][]byte, error) {
 			return nil, fmt.Errorf("event %s: %w", t.Name, err)
 		}
 	}
-	return files, nil
+	files["../docs/"+eventPage], err = pageOfEvents(all.Events)
+	return files, err
+}
+
+// eventPage is the page with the list of events, in docs.
+const eventPage = "reference/events.md"
+
+var eventRows = regexp.MustCompile(`(\n\| Event \| Component .*\n\|[-|]+\|\n)(?:\|.*\n)*`)
+
+// pageOfEvents is the page on events with the list that the domains declare.
+func pageOfEvents(events *event.Registry) ([]byte, error) {
+	page, err := fs.ReadFile(tradegrid.Docs(), eventPage)
+	if err != nil {
+		return nil, fmt.Errorf("read the page on events: %w", err)
+	}
+	at := eventRows.FindSubmatchIndex(page)
+	if at == nil {
+		return nil, errors.New("docs/" + eventPage + " lacks the table of events")
+	}
+	rows := bytes.NewBuffer(slices.Clone(page[:at[3]]))
+	for _, t := range events.All() {
+		fmt.Fprintf(rows, "| `%s` | `%s` | `%s` | %s |\n", t.Name, t.Component, t.Scope, t.Description)
+	}
+	rows.Write(page[at[1]:])
+	return rows.Bytes(), nil
 }
 
 func addEvent(files map[string][]byte, events *event.Registry, t event.Type) (err error) {

@@ -297,6 +297,7 @@ func walk(t *testing.T, b *browser, d dev, home string) {
 	b.look("webhooks", company+"/webhooks")
 	b.look("deliveries", company+"/webhooks/deliveries")
 	b.look("events", company+"/events")
+	b.look("report", company+"/orders/report?groupBy=day&groupBy=status")
 	b.look("people", company+"/people")
 	b.look("invite", company+"/people/invite")
 	b.look("audit", company+"/audit")

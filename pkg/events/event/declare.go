@@ -14,6 +14,8 @@ type Event[T any] struct {
 	data      func(after *T) any
 	extraType reflect.Type
 	extra     func(before, after *T, changed []string) any
+	requests  []string
+	raiser    string
 }
 
 // New declares an event whose data is the record after the change.
@@ -54,6 +56,20 @@ func With[T, X any](name, description string, extra func(before, after *T) X) Ev
 	}
 }
 
+// By returns the event with the requests of the external API that make it happen in a test company, in their order: each a method, a path
+// and a body. $run stands for a text of one run; names such as $client stand for the ids of records that are made first. Package trigger
+// has those names and makes the requests; a request that is a name alone stands for the one which makes that record.
+func (e Event[T]) By(requests ...string) Event[T] {
+	e.requests = requests
+	return e
+}
+
+// NotByClients returns the event with who raises it, in a sentence, because no request of a client does.
+func (e Event[T]) NotByClients(raiser string) Event[T] {
+	e.raiser = raiser
+	return e
+}
+
 // Carrying returns the event with these fields in addition to those of the record, for fields that do not follow from it. They
 // have the type that the event was declared with.
 func (e Event[T]) Carrying(extra any) Event[T] {
@@ -90,7 +106,9 @@ func (e Event[T]) Type(component, scope string) Type {
 	if data == nil {
 		data = reflect.TypeFor[T]()
 	}
-	return Type{Name: e.Name, Component: component, Scope: scope, Description: e.Description, Data: data, Extra: e.extraType}
+	return Type{
+		Name: e.Name, Component: component, Scope: scope, Description: e.Description, Data: data, Extra: e.extraType, Requests: e.requests, Raiser: e.raiser,
+	}
 }
 
 // Declared is an [Event] of any record type.

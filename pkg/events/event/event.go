@@ -18,6 +18,8 @@ type Type struct {
 	Description string       // one sentence
 	Data        reflect.Type // type of data in the envelope: the record
 	Extra       reflect.Type // fields that the event adds to the record's own; nil = none
+	Requests    []string     // that make it happen; see [Event.By]
+	Raiser      string       // who raises it, where no request of a client does; see [Event.NotByClients]
 }
 
 // Changed holds the fields that update events add to the record.

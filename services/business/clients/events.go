@@ -7,12 +7,14 @@ import (
 )
 
 var (
-	created  = event.New[Client]("client.created", "A client was created.")
-	updated  = event.WithChanges[Client]("client.updated", "A client was changed; changedFields lists the changed fields.")
-	archived = event.New[Client]("client.archived", "A client was archived.")
-	restored = event.New[Client]("client.restored", "An archived client was restored.")
+	created  = event.New[Client]("client.created", "A client was created.").By(`$client`)
+	updated  = event.WithChanges[Client]("client.updated", "A client was changed; changedFields lists the changed fields.").By(`PATCH /clients/$client {"note":"triggered"}`)
+	archived = event.New[Client]("client.archived", "A client was archived.").By(`POST /clients/$client/archive`)
+	restored = event.New[Client]("client.restored", "An archived client was restored.").By(`POST /clients/$client/archive`, `POST /clients/$client/restore`)
 
-	interacted = event.With("client.interaction.created", "An interaction with a client was recorded.", clientOf)
+	interacted = event.With("client.interaction.created", "An interaction with a client was recorded.", clientOf).By(
+		`POST /clients/$client/interactions {"type":"call","direction":"in","subject":"Trigger $run"}`,
+	)
 )
 
 // interactionExtra holds the fields that the event adds to the interaction.

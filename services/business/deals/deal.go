@@ -89,18 +89,22 @@ type Fields struct {
 type LineInput struct {
 	lineitem.Input
 	UnitCost *money.Amount `json:"unitCost,omitempty" minimum:"0" doc:"default: cost of the product or service"`
-	PerGuest bool          `json:"perGuest,omitempty" doc:"qty is per guest"`
-	Note     *string       `json:"note,omitempty" nullable:"true" maxLength:"4000"`
+	LineFields
+}
+
+// LineFields are the fields of a line that clients set and that only lines of deals have.
+type LineFields struct {
+	PerGuest bool    `json:"perGuest" doc:"qty is per guest"`
+	Note     *string `json:"note" maxLength:"4000"`
 }
 
 // Line is one line of a deal; see docs/reference/rules.md#deal-lines.
 type Line struct {
 	lineitem.Line
-	PerGuest     bool         `json:"perGuest"`
+	LineFields
 	EffectiveQty money.Qty    `json:"effectiveQty" doc:"qty, multiplied by headcount if the line is per guest"`
 	UnitCost     money.Amount `json:"unitCost"`
 	Cost         money.Amount `json:"cost" doc:"effectiveQty × unitCost"`
-	Note         *string      `json:"note"`
 }
 
 // MoveInput is the body of a move to another stage.

@@ -89,7 +89,7 @@ func (s *Service) typeForNew(ctx context.Context, q db.Querier, by access.Caller
 func build(found *document.Found, before []Line, items []LineInput) ([]Line, error) {
 	b := lineitem.Builder{Items: found.Items, Prices: found.Prices, Known: lineitem.RefsOf(before)}
 	lines, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line {
-		out := Line{Line: l, PerGuest: in.PerGuest, Note: in.Note}
+		out := Line{Line: l, LineFields: in.LineFields}
 		if ref, ok := in.Ref(); ok {
 			out.UnitCost = found.Items[ref].Cost
 		}

@@ -7,6 +7,7 @@ package lineitem
 import (
 	"fmt"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
@@ -35,6 +36,12 @@ type ModifierInput struct {
 type input interface{ common() Input }
 
 func (in Input) common() Input { return in }
+
+// TransformSchema implements [huma.SchemaTransformer] for every line of a request: which of its fields are required follows from its kind.
+func (Input) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Required = nil
+	return s
+}
 
 // At returns the path of a field of the i-th line in the body.
 func At(i int, field string) string { return fmt.Sprintf("items[%d].%s", i, field) }

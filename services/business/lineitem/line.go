@@ -1,9 +1,11 @@
 package lineitem
 
 import (
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
@@ -24,6 +26,11 @@ type Line struct {
 	Modifiers      []Modifier   `json:"modifiers"`
 	SortOrder      int32        `json:"sortOrder"`
 	Stock          []StockItem  `json:"-"` // what the line takes from stock
+}
+
+// TransformSchema implements [huma.SchemaTransformer] for every line of a record: as in records, the limits of requests do not hold.
+func (Line) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
+	return record.Key{}.TransformSchema(reg, s)
 }
 
 // Modifier is a selected option of a line.

@@ -8,14 +8,18 @@ import (
 )
 
 var (
-	created       = event.New[Order]("order.created", "An order was created.")
-	updated       = event.WithChanges[Order]("order.updated", "An order was changed; changedFields lists the changed fields.")
-	statusChanged = event.With("order.status_changed", "The status of an order changed.", previousStatus)
-	shipped       = event.With[Order, withShipment]("order.shipped", "A shipment of an order was posted; shipment holds it.", nil)
-	cancelled     = event.With("order.cancelled", "An order was cancelled; order.status_changed is sent as well.", previousStatus)
+	created       = event.New[Order]("order.created", "An order was created.").By(`$order`)
+	updated       = event.WithChanges[Order]("order.updated", "An order was changed; changedFields lists the changed fields.").By(`PATCH /orders/$order {"note":"triggered"}`)
+	statusChanged = event.With("order.status_changed", "The status of an order changed.", previousStatus).By(`POST /orders/$order/status/confirmed`)
+	shipped       = event.With[Order, withShipment]("order.shipped", "A shipment of an order was posted; shipment holds it.", nil).By(`POST /orders/$order/shipments {"carrier":"Trigger $run"}`)
+	cancelled     = event.With("order.cancelled", "An order was cancelled; order.status_changed is sent as well.", previousStatus).By(`POST /orders/$order/status/cancelled`)
 
-	paymentCreated  = event.With[Payment, withOrder]("order.payment.created", "A payment of an order was recorded, also by creating the order or changing prepaidAmount.", nil)
-	paymentRefunded = event.With[Payment, withOrder]("order.payment.refunded", "Money of an order went back; the data is the refund, also one by a change of prepaidAmount.", nil)
+	paymentCreated = event.With[Payment, withOrder]("order.payment.created", "A payment of an order was recorded, also by creating the order or changing prepaidAmount.", nil).By(
+		`POST /orders/$order/payments {"amount":100,"method":"card","reference":"Trigger $run"}`,
+	)
+	paymentRefunded = event.With[Payment, withOrder]("order.payment.refunded", "Money of an order went back; the data is the refund, also one by a change of prepaidAmount.", nil).By(
+		`POST /orders/$order/payments/$payment/refund {"amount":50,"reason":"Trigger $run"}`,
+	)
 )
 
 // moved holds the fields that status events add to the order.

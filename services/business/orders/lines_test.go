@@ -17,10 +17,10 @@ func TestEachFieldOfALineIsAChange(t *testing.T) {
 	t.Parallel()
 	item, variant, option := uuid.New(), uuid.New(), uuid.New()
 	name, note, qty, price := "Lamp", "fragile", money.Units(2), money.Amount(900)
-	in := LineInput{Note: &note, Input: lineitem.Input{
+	in := LineInput{LineFields: LineFields{Note: &note}, Input: lineitem.Input{
 		Kind: trade.KindProduct, RefID: &item, VariantID: &variant, Name: &name, Qty: &qty, UnitPrice: &price, Modifiers: []lineitem.ModifierInput{{OptionID: option}},
 	}}
-	o := Order{Lines: []Line{{Note: &note, Line: lineitem.Line{
+	o := Order{Lines: []Line{{LineFields: LineFields{Note: &note}, Line: lineitem.Line{
 		Kind: trade.KindProduct, RefID: &item, VariantID: &variant, Name: name, Qty: qty, UnitPrice: price, Modifiers: []lineitem.Modifier{{OptionID: option, Qty: money.Units(1)}},
 	}}}}
 	require.NotEmpty(t, o.fieldsFor(Fields{Items: []LineInput{in}}).Items, "they are the same")

@@ -85,7 +85,12 @@ type Fields struct {
 // LineInput is one line in a request.
 type LineInput struct {
 	lineitem.Input
-	Note *string `json:"note,omitempty" nullable:"true" maxLength:"4000"`
+	LineFields
+}
+
+// LineFields are the fields of a line that clients set and that only lines of orders have.
+type LineFields struct {
+	Note *string `json:"note" maxLength:"4000"`
 }
 
 // Line is one line of an order. See docs/reference/rules.md#order-lines.
@@ -93,7 +98,7 @@ type Line struct {
 	lineitem.Line
 	ReservedQty money.Qty `json:"reservedQty"`
 	ShippedQty  money.Qty `json:"shippedQty"`
-	Note        *string   `json:"note"`
+	LineFields
 }
 
 var (

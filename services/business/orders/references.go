@@ -61,7 +61,7 @@ func (r *resolved) lines(items []LineInput, before []Line) ([]Line, error) {
 	if before != nil {
 		b.Known = lineitem.RefsOf(before)
 	}
-	lines, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line { return Line{Line: l, Note: in.Note} })
+	lines, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line { return Line{Line: l, LineFields: in.LineFields} })
 	return lineitem.KeepIDs(before, lines), err
 }
 

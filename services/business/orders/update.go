@@ -2,6 +2,7 @@ package orders
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/google/uuid"
@@ -52,7 +53,9 @@ func (o *Order) fieldsFor(in Fields) Fields {
 	if in.WarehouseID != nil {
 		f.WarehouseID = o.WarehouseID
 	}
-	if slices.EqualFunc(in.Items, o.Lines, func(in LineInput, l Line) bool { return in.Describe(&l.Line) && record.Same(in.Note, l.Note) }) {
+	if slices.EqualFunc(in.Items, o.Lines, func(in LineInput, l Line) bool {
+		return in.Describe(&l.Line) && reflect.DeepEqual(in.LineFields, l.LineFields)
+	}) {
 		f.Items = in.Items
 	}
 	return f

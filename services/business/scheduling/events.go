@@ -3,13 +3,19 @@ package scheduling
 import "github.com/tradegrid/tradegrid/pkg/events/event"
 
 var (
-	created       = event.New[Booking]("booking.created", "A booking was created.")
-	rescheduled   = event.New[Booking]("booking.rescheduled", "The time, resource or service of a booking changed.")
-	confirmed     = event.New[Booking]("booking.confirmed", "A booking was confirmed; booking.status_changed is sent as well.")
-	completed     = event.New[Booking]("booking.completed", "A booking was completed; booking.status_changed is sent as well.")
-	noShow        = event.New[Booking]("booking.no_show", "The customer of a booking did not come; booking.status_changed is sent as well.")
-	cancelled     = event.New[Booking]("booking.cancelled", "A booking was cancelled; booking.status_changed is sent as well.")
-	statusChanged = event.With("booking.status_changed", "The status of a booking changed.", previousStatus)
+	created     = event.New[Booking]("booking.created", "A booking was created.").By(`$booking`)
+	rescheduled = event.New[Booking]("booking.rescheduled", "The time, resource or service of a booking changed.").By(`PATCH /scheduling/bookings/$booking {"startAt":"$later"}`)
+	confirmed   = event.New[Booking]("booking.confirmed", "A booking was confirmed; booking.status_changed is sent as well.").By(`POST /scheduling/bookings/$booking/confirm`)
+	completed   = event.New[Booking]("booking.completed", "A booking was completed; booking.status_changed is sent as well.").By(
+		`POST /scheduling/bookings/$booking/confirm`,
+		`POST /scheduling/bookings/$booking/complete`,
+	)
+	noShow = event.New[Booking]("booking.no_show", "The customer of a booking did not come; booking.status_changed is sent as well.").By(
+		`POST /scheduling/bookings/$booking/confirm`,
+		`POST /scheduling/bookings/$booking/no-show`,
+	)
+	cancelled     = event.New[Booking]("booking.cancelled", "A booking was cancelled; booking.status_changed is sent as well.").By(`POST /scheduling/bookings/$booking/cancel {"reason":"triggered"}`)
+	statusChanged = event.With("booking.status_changed", "The status of a booking changed.", previousStatus).By(`POST /scheduling/bookings/$booking/confirm`)
 )
 
 // moved holds the fields that booking.status_changed adds to the booking.

@@ -223,7 +223,7 @@ func (r *Room) latest(ctx context.Context, q *web.Request, t event.Type) (web.Ta
 
 // offer adds the button that makes the event happen, or why there is none.
 func (r *Room) offer(q *web.Request, t event.Type, p *eventPage) {
-	p.Requests = trigger.Requests(t.Name)
+	p.Requests = trigger.Requests(t)
 	if len(p.Requests) == 0 || !q.Company.IsTest || !q.Allows("*", true) {
 		return
 	}

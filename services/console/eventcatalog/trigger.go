@@ -15,22 +15,22 @@ import (
 
 // trigger makes an event happen, by the requests of an integration, made as the person.
 func (r *Room) trigger(ctx context.Context, q *web.Request) (web.Answer, error) {
-	name := q.HTTP.PathValue("event")
-	if _, ok := r.Events.Lookup(name); !ok {
+	t, ok := r.Events.Lookup(q.HTTP.PathValue("event"))
+	if !ok {
 		return web.Answer{}, web.NoPage()
 	}
 	if !q.Company.IsTest {
 		return web.Answer{}, web.Refusal(http.StatusConflict, "error.not_test")
 	}
-	err := trigger.Check(name)
+	err := trigger.Check(t)
 	if err == nil {
-		err = trigger.New(sender(q), q.Now).Cause(ctx, name)
+		err = trigger.New(sender(q), q.Now).Cause(ctx, t)
 	}
 	if err == nil {
-		return web.Go(q.Path("/event-catalog/" + name + "?done=triggered")), nil
+		return web.Go(q.Path("/event-catalog/" + t.Name + "?done=triggered")), nil
 	}
 	known, refused := apierr.As(err)
-	if lack := (*trigger.LackError)(nil); !errors.As(err, &lack) && trigger.Check(name) == nil && (!refused || known.Status >= http.StatusInternalServerError) {
+	if lack := (*trigger.LackError)(nil); !errors.As(err, &lack) && trigger.Check(t) == nil && (!refused || known.Status >= http.StatusInternalServerError) {
 		return web.Answer{}, err
 	}
 	a, err := r.page(ctx, q, err)

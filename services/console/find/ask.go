@@ -32,7 +32,7 @@ const (
 
 // hit is a record that was found.
 type hit struct {
-	kind  string
+	kind  string // in words
 	title string
 	also  string
 	what  string // key of what matched
@@ -44,7 +44,7 @@ type hit struct {
 type found struct {
 	hits []hit
 	more string // address of the list with all of them; "" = these are all
-	kind string
+	kind string // in words
 }
 
 // question asks one list, or for one record.
@@ -122,13 +122,13 @@ func ask(res resources.Resource, filter url.Values, what string, sure func(recor
 		if err != nil {
 			return found{}, err
 		}
-		out := found{kind: res.Find.Kind}
+		out := found{kind: res.One(q)}
 		for _, r := range page.Items {
 			title := r.text(res.Find.Title)
 			if res.Find.Numbered() {
 				title = "№ " + title
 			}
-			h := hit{kind: res.Find.Kind, title: title, what: what, href: res.Find.Page + "/" + r.text(res.Find.ID), sure: sure(r)}
+			h := hit{kind: out.kind, title: title, what: what, href: res.Find.Page + "/" + r.text(res.Find.ID), sure: sure(r)}
 			for _, name := range res.Find.Also {
 				if h.also == "" {
 					h.also = r.text(name)
@@ -195,7 +195,7 @@ func ofID(q *web.Request, id string) (all []question) {
 			if s.Kind == resources.KindRequest {
 				href = eventpages.RequestPage(q, id)
 			}
-			return found{kind: s.Kind, hits: []hit{{kind: s.Kind, title: title, what: "id", href: href, sure: true}}}, err
+			return found{kind: s.Called(q), hits: []hit{{kind: s.Called(q), title: title, what: "id", href: href, sure: true}}}, err
 		})
 	}
 	return all
@@ -209,7 +209,8 @@ func requestNamed(text string) question {
 			return found{}, err
 		}
 		r := page.Items[0]
-		return found{kind: resources.KindRequest, hits: []hit{{kind: resources.KindRequest, title: r.text("method") + " " + r.text("path"), what: "request_id", href: eventpages.RequestPage(q, r.text("id")), sure: true}}}, nil
+		kind := q.T("find.kind." + resources.KindRequest)
+		return found{kind: kind, hits: []hit{{kind: kind, title: r.text("method") + " " + r.text("path"), what: "request_id", href: eventpages.RequestPage(q, r.text("id")), sure: true}}}, nil
 	}
 }
 
@@ -220,11 +221,11 @@ func variant(text string) question {
 		if err != nil {
 			return found{}, err
 		}
-		out := found{kind: "product"}
+		out := found{kind: q.T("find.kind.product")}
 		for _, r := range page.Items {
 			if r.text("variantId") != "" {
 				sure := strings.EqualFold(r.text("variantSku"), text)
-				out.hits = append(out.hits, hit{kind: "product", title: r.text("productName"), also: r.text("variantSku"), what: "variant", href: "/products/" + r.text("productId"), sure: sure})
+				out.hits = append(out.hits, hit{kind: out.kind, title: r.text("productName"), also: r.text("variantSku"), what: "variant", href: "/products/" + r.text("productId"), sure: sure})
 			}
 		}
 		return out, nil

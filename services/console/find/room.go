@@ -160,13 +160,13 @@ func (r *Room) several(q *web.Request, text string, all []found, hits []hit) web
 	for _, h := range hits {
 		title := h.title
 		if title == "" {
-			title = q.T("find.kind." + h.kind)
+			title = h.kind
 		}
-		p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Text(q.T("find.kind." + h.kind)), web.LinkTo(title, q.Path(h.href)).With(h.also), web.Text(q.T("find.what." + h.what))})
+		p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Text(h.kind), web.LinkTo(title, q.Path(h.href)).With(h.also), web.Text(q.T("find.what." + h.what))})
 	}
 	for _, f := range all {
 		if f.more != "" {
-			p.More = append(p.More, web.Link{Text: q.T("find.more", q.T("find.kind."+f.kind)), Href: q.Path(f.more)})
+			p.More = append(p.More, web.Link{Text: q.T("find.more", f.kind), Href: q.Path(f.more)})
 		}
 	}
 	return web.Show("find/find", q.T("find.title"), p)

@@ -145,7 +145,7 @@ func (room *Room) commandForm(ctx context.Context, q *web.Request, s shown, c re
 	}
 	title := q.T("records.do." + c.Name)
 	p := formPage{
-		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + s.res.Name), Href: q.Path(s.res.At)}, {Text: titleOf(q, s.res, s.record), Href: s.at(q)}}},
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.At)}, {Text: titleOf(q, s.res, s.record), Href: s.at(q)}}},
 		Form:   web.Form{Post: s.at(q) + "/do/" + c.Name, Button: title, Fields: fields, Hidden: map[string]string{"version": d.version, "part": d.part, "key": keyOf(d.typed, refusal)}},
 		Rows:   rowsOf(q, s, c, d.typed, refusal),
 	}
@@ -228,7 +228,8 @@ func pathOf(s shown, c resources.Command, part string) map[string]string {
 
 // fields are those of the body of an operation, with choices for ids and with amounts as people write them.
 func (room *Room) fieldsOf(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, refusal error) ([]web.Field, error) {
-	f := web.Fields{Op: q.Operation(c.Op), Only: c.Fields, But: machines, Typed: d.typed, Err: refusal}
+	f := fieldsFor(q, c)
+	f.Typed, f.Err = d.typed, refusal
 	if f.Op.Body == nil {
 		return nil, nil
 	}
@@ -267,8 +268,26 @@ func (room *Room) fieldsOf(ctx context.Context, q *web.Request, s shown, c resou
 	return append(fields, (*attributeFields)(c.Traits).fields(q, s, d.typed, refusal)...), nil
 }
 
+// fieldsFor are the fields that the form of a command asks for: those that it names, or else all that people fill in.
+func fieldsFor(q *web.Request, c resources.Command) web.Fields {
+	f := web.Fields{Op: q.Operation(c.Op), Only: c.Fields, But: machines}
+	if len(c.Fields) > 0 || f.Op.Body == nil {
+		return f
+	}
+	for _, s := range f.Op.Body.Fields {
+		if _, entry := resources.ChoicesOf(s.Name); s.Format == "uuid" && !entry {
+			f.But = append(slices.Clip(f.But), s.Name) // nobody knows ids by heart
+		}
+	}
+	return f
+}
+
 // machines are fields that integrations fill in, not people.
-var machines = []string{"externalId", "metadata", "source", "intake", "utm", "nameI18n", "descriptionI18n", "attributes", "costComponents", "modifierGroups", "costItems", "photoFileId", "photoFileIds", "items", "payments", "unitId", "packUnitId", "addressId", "assetId"}
+var machines = []string{
+	"externalId", "metadata", "source", "intake", "utm", "nameI18n", "descriptionI18n", "attributes", "costComponents", "modifierGroups", "costItems",
+	"photoFileId", "photoFileIds", "items", "payments", "unitId", "packUnitId", "addressId", "assetId",
+	"checklistDone", "prepaidAmount",
+}
 
 // keepFor leaves only those entries of a directory that the record can have.
 func keepFor(s shown, field string) func(resources.Record) bool {
@@ -349,7 +368,7 @@ func (room *Room) next(q *web.Request, s shown, c resources.Command, reply *web.
 
 // bodyOf is the body of a command from its form.
 func bodyOf(q *web.Request, s shown, c resources.Command, form url.Values) map[string]any {
-	f := web.Fields{Op: q.Operation(c.Op), Only: c.Fields, But: machines}
+	f := fieldsFor(q, c)
 	if f.Op.Body == nil {
 		return map[string]any{}
 	}

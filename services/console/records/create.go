@@ -31,10 +31,10 @@ func (room *Room) creationForm(ctx context.Context, q *web.Request, res resource
 	if err != nil {
 		return web.Answer{}, err
 	}
-	title := q.T("records.new." + res.Name)
+	title := res.New(q)
 	lines := (*linesFields)(res.Lines).form(q, typed, refusal)
 	p := formPage{
-		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + res.Name), Href: q.Path(res.At)}}},
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.At)}}},
 		Form:   web.Form{Post: q.Path(res.At + "/new"), Button: title, Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
 		Lines:  lines,
 		API:    web.Shown{Curl: q.Curl(c.Op, web.Input{Body: bodyOf(q, s, c, filled(fields, nil))})},

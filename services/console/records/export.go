@@ -30,7 +30,7 @@ func (room *Room) export(res resources.Resource) web.Handler {
 		reply, err := q.Call(ctx, "startExport", web.Input{Body: body})
 		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
 			return web.Show("records/refused", q.T("records.export.refused"), refusedPage{
-				Header: web.Header{Title: q.T("records.export.refused"), Crumbs: []web.Link{{Text: q.T("records.list." + res.Name), Href: in.address(q)}}},
+				Header: web.Header{Title: q.T("records.export.refused"), Crumbs: []web.Link{{Text: res.Heading(q), Href: in.address(q)}}},
 				Note:   web.Note{Kind: web.Bad, Text: textOf(known)},
 			}).Status(known.Status), nil
 		}
@@ -104,7 +104,7 @@ func (room *Room) progress(ctx context.Context, q *web.Request) (web.Answer, err
 	p := progressPage{Header: web.Header{Title: q.T("records.export")}}
 	if i := indexOf(room.resources, q.Form.Get("list")); i >= 0 {
 		in := askedIn(q, room.resources[i], parse(q.Form.Get("query")))
-		p.Header.Crumbs = []web.Link{{Text: q.T("records.list." + in.res.Name), Href: in.address(q)}}
+		p.Header.Crumbs = []web.Link{{Text: in.res.Heading(q), Href: in.address(q)}}
 	}
 	room.standing(q, job, &p)
 	return web.Show("records/export", q.T("records.export"), p), nil

@@ -118,9 +118,9 @@ type checks struct {
 func (room *Room) filter(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		in := askedFor(q, res)
-		title := q.T("records.filter.title", q.T("records.list."+res.Name))
+		title := q.T("records.filter.title", res.Heading(q))
 		p := filterPage{
-			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + res.Name), Href: in.address(q)}}}, Action: q.Path(res.At), Button: q.T("filter.apply"),
+			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: in.address(q)}}}, Action: q.Path(res.At), Button: q.T("filter.apply"),
 			Columns: checks{Name: "columns", Label: q.T("records.columns.shown")},
 		}
 		names := &directories{q: q}

@@ -54,7 +54,7 @@ func (room *Room) list(res resources.Resource) web.Handler {
 		if p.Table, err = room.tableOf(ctx, q, res, in, found.Items, names); err != nil {
 			return web.Answer{}, err
 		}
-		p.Header = web.Header{Title: q.T("records.list." + res.Name), Facts: countOf(q, found)}
+		p.Header = web.Header{Title: res.Heading(q), Facts: countOf(q, found)}
 		if p.Note != nil {
 			p.Table.Empty = web.Empty{Title: q.T("records.none.unread"), Text: q.T("records.none.unread.text")}
 		}
@@ -128,7 +128,7 @@ func countOf(q *web.Request, f found) string {
 	return q.T("records.total", web.Decimal(strconv.FormatInt(*f.Total, 10)))
 }
 
-// tabs are the lists of an area, and the page of another room that it begins with.
+// tabs are the lists of an area, the page of another room that it begins with, and reports.
 func (room *Room) tabs(q *web.Request, res resources.Resource) []web.Tab {
 	var tabs []web.Tab
 	for _, b := range beginnings {
@@ -138,7 +138,12 @@ func (room *Room) tabs(q *web.Request, res resources.Resource) []web.Tab {
 	}
 	for _, r := range room.resources {
 		if r.Area == res.Area {
-			tabs = append(tabs, web.Tab{Text: q.T("records.list." + r.Name), Href: q.Path(r.At), Current: r.Name == res.Name})
+			tabs = append(tabs, web.Tab{Text: r.Heading(q), Href: q.Path(r.At), Current: r.Name == res.Name})
+		}
+	}
+	for _, r := range room.resources {
+		if r.Area == res.Area && r.Report != "" && q.Offers(r.Report) {
+			tabs = append(tabs, web.Tab{Text: q.T("records.report", r.Heading(q)), Href: reportAt(q, r)})
 		}
 	}
 	if len(tabs) == 1 {
@@ -155,7 +160,7 @@ var beginnings = []struct {
 
 // tableOf shows records with the columns that are chosen.
 func (room *Room) tableOf(ctx context.Context, q *web.Request, res resources.Resource, in asked, items []resources.Record, names *directories) (web.Table, error) {
-	t := web.Table{Label: q.T("records.list." + res.Name), Empty: room.empty(q, res, in)}
+	t := web.Table{Label: res.Heading(q), Empty: room.empty(q, res, in)}
 	for _, c := range in.columns {
 		t.Columns = append(t.Columns, headOf(q, in, c))
 	}
@@ -227,9 +232,9 @@ func (room *Room) empty(q *web.Request, res resources.Resource, in asked) web.Em
 	if in.filtered() {
 		return web.Empty{Title: q.T("records.none.filtered"), Text: q.T("records.none.filtered.text"), Action: &web.Link{Text: q.T("records.none.clear"), Href: in.cleared().address(q)}}
 	}
-	e := web.Empty{Title: q.T("records.none", q.T("records.list."+res.Name)), Text: q.T("records.none.text")}
+	e := web.Empty{Title: q.T("records.none", res.Heading(q)), Text: q.T("records.none.text")}
 	if res.Create != "" && q.Allows(res.Scope, true) {
-		e.Text, e.Action = q.T("records.none.create"), &web.Link{Text: q.T("records.new." + res.Name), Href: q.Path(res.At + "/new")}
+		e.Text, e.Action = q.T("records.none.create"), &web.Link{Text: res.New(q), Href: q.Path(res.At + "/new")}
 	}
 	return e
 }
@@ -237,7 +242,7 @@ func (room *Room) empty(q *web.Request, res resources.Resource, in asked) web.Em
 // actions are what one may do with the list.
 func (room *Room) actions(q *web.Request, res resources.Resource, in asked, p *listPage) {
 	if res.Create != "" && q.Allows(res.Scope, true) {
-		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("records.new." + res.Name), Href: q.Path(res.At + "/new")})
+		p.Header.Links = append(p.Header.Links, web.Link{Text: res.New(q), Href: q.Path(res.At + "/new")})
 	}
 	if !res.Export || !q.Allows("exports", true) || len(p.Table.Rows) == 0 {
 		return

@@ -112,15 +112,15 @@ func titleOf(q *web.Request, res resources.Resource, r resources.Record) string 
 	name := r.Text(res.Title)
 	switch {
 	case name == "":
-		return q.T("records.one." + res.Name)
+		return res.One(q)
 	case res.Title == "number":
-		return q.T("records.numbered", q.T("records.one."+res.Name), name)
+		return q.T("records.numbered", res.One(q), name)
 	}
 	return name
 }
 
 func (room *Room) header(q *web.Request, s shown) web.Header {
-	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: q.T("records.list." + s.res.Name), Href: q.Path(s.res.At)}}}
+	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.At)}}}
 	if state := s.record.Text(s.res.State); state != "" && state != "none" {
 		chip := value(q, resources.Column{Name: s.res.State, Kind: resources.AsState}, s.record).Chip
 		h.Chip = chip
@@ -159,7 +159,7 @@ func (room *Room) maySee(q *web.Request, t resources.Table) bool {
 
 // overview shows the fields of the record, and the tables that it has itself.
 func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
-	for _, c := range append(slices.Clone(s.res.Columns), s.res.Facts...) {
+	for _, c := range factsOf(s.res, q.Operation(s.res.Get).Answer) {
 		if !says(s, c) {
 			continue
 		}
@@ -178,6 +178,7 @@ func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *reco
 		if t.Field == "" || len(rows) == 0 {
 			continue
 		}
+		t.Columns = columnsOf(t, q.Operation(s.res.Get).Answer)
 		of, err := room.rows(ctx, q, s, t, rows)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,21 +66,26 @@ func TestQuantitiesOfLines(t *testing.T) {
 // Every list, tab and command has its texts, and one that cannot be taken back says what will happen.
 func TestResourcesHaveTheirTexts(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../web/texts/en.json")
-	require.NoError(t, err)
-	var texts map[string]string
-	require.NoError(t, json.Unmarshal(raw, &texts))
+	texts, german := textsOf(t, "en"), textsOf(t, "de")
 	used := map[string]bool{}
 	need := func(key string) {
 		t.Helper()
 		used[key] = true
 		require.Contains(t, texts, key)
 	}
+	name := func(key string, made bool) { // English makes it of the name of the operation, if there is one
+		t.Helper()
+		used[key] = true
+		require.NotEmpty(t, german[key], "texts/de.json lacks %s", key)
+		require.True(t, made || texts[key] != "", "texts/en.json lacks %s", key)
+	}
 	for _, res := range resources.All() {
-		need("records.list." + res.Name)
-		need("records.one." + res.Name)
+		name("resource."+res.Name, true)
+		if res.Get != "" || res.Find != nil {
+			name("resource."+res.Name+".one", res.Get != "")
+		}
 		if res.Create != "" {
-			need("records.new." + res.Name)
+			name("resource."+res.Name+".new", true)
 		}
 		for _, tab := range res.Tables {
 			need("records.tab." + tab.Name)
@@ -94,13 +100,22 @@ func TestResourcesHaveTheirTexts(t *testing.T) {
 			}
 		}
 	}
-	for key := range texts {
-		for _, kind := range []string{"list", "one", "new", "do", "rows"} {
-			if strings.HasPrefix(key, "records."+kind+".") {
+	for key := range german {
+		for _, kind := range []string{"resource.", "records.do.", "records.rows."} {
+			if strings.HasPrefix(key, kind) {
 				require.True(t, used[key], "nothing shows the text %s", key)
 			}
 		}
 	}
+}
+
+// textsOf are the texts of a language.
+func textsOf(t *testing.T, lang string) (texts map[string]string) {
+	t.Helper()
+	raw, err := os.ReadFile("../web/texts/" + lang + ".json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(raw, &texts))
+	return texts
 }
 
 // schema is a part of the API description.
@@ -108,6 +123,7 @@ type schema struct {
 	Ref        string            `json:"$ref"`
 	Properties map[string]schema `json:"properties"`
 	Items      *schema           `json:"items"`
+	Enum       []string          `json:"enum"`
 }
 
 // described is the API description, as far as the table of resources speaks of it.
@@ -215,5 +231,38 @@ func TestResourcesNameFieldsOfTheAPI(t *testing.T) {
 			}
 			require.True(t, c.Param == "" || strings.Contains(strings.Join(parameters, " "), c.Param), c.Op)
 		}
+	}
+}
+
+// Every list that can be exported has pages, and so has every report. A list that the API searches is looked through by the find field.
+func TestEveryListHasPages(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../../schemas/openapi/openapi.json")
+	require.NoError(t, err)
+	var api described
+	require.NoError(t, json.Unmarshal(raw, &api))
+	shown := map[string]bool{"files": true, "subscriptions": true} // on the pages of products, and in the area of webhooks
+	for _, d := range resources.Directories() {
+		shown[d.Name] = true
+	}
+	for _, res := range resources.All() {
+		shown[res.Name] = true
+		_, _, parameters := api.of(t, res.List)
+		if res.Get != "" && !res.Elsewhere && slices.Contains(parameters, "search") {
+			require.NotNil(t, res.Find, "%s has no Find in services/console/resources", res.Name)
+		}
+	}
+	for _, methods := range api.Paths {
+		for _, op := range methods {
+			if strings.HasPrefix(op.ID, "report") {
+				shows := func(r resources.Resource) bool { return r.Report == op.ID }
+				require.True(t, slices.ContainsFunc(resources.All(), shows), "%s is the Report of no struct in services/console/resources", op.ID)
+			}
+		}
+	}
+	lists := api.Components.Schemas["ExportInput"].Properties["resource"].Enum
+	require.NotEmpty(t, lists)
+	for _, name := range lists {
+		require.True(t, shown[name], "%s has no struct in services/console/resources", name)
 	}
 }

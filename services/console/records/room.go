@@ -76,6 +76,9 @@ func (room *Room) Pages() []web.Page {
 		if res.Export {
 			add(web.Post(res.Area, "exports", res.At+"/export", room.export(res)))
 		}
+		if res.Report != "" {
+			add(web.Get(res.Area, res.Scope, res.At+"/report", room.report(res)))
+		}
 		if res.Create != "" {
 			add(web.Get(res.Area, res.Scope, res.At+"/new", room.newForm(res)))
 			add(web.Post(res.Area, res.Scope, res.At+"/new", room.create(res)))

@@ -84,7 +84,7 @@ func (room *Room) viewsWith(ctx context.Context, q *web.Request, refusal error) 
 		}
 		res := room.resources[i]
 		p.Views = append(p.Views, viewForm{
-			ID: v.ID.String(), Name: v.Name, List: q.T("records.list." + v.List), Href: askedIn(q, res, parse(v.Query)).address(q), Post: q.Path("/views/change"), Shared: v.Shared, Share: q.Allows(res.Scope, true),
+			ID: v.ID.String(), Name: v.Name, List: res.Heading(q), Href: askedIn(q, res, parse(v.Query)).address(q), Post: q.Path("/views/change"), Shared: v.Shared, Share: q.Allows(res.Scope, true),
 			Delete: web.Action{ID: "delete-" + v.ID.String(), Text: q.T("records.view.delete"), Post: q.Path("/views/delete"), Kind: "danger", Small: true, Values: map[string]string{"id": v.ID.String()}, Confirm: q.T("records.view.delete.confirm", v.Name)},
 		})
 	}

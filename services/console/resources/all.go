@@ -4,18 +4,18 @@ package resources
 
 import "slices"
 
-// All are the lists, in the order in which exports offer them.
+// All are the lists, in the order in which the find field shows what it found in them, and in which those of one area stand side by side.
 func All() []Resource {
 	return []Resource{
-		orders(), payments(), deals(), bookings(), sales(), shifts(), products(), services(), categories(), clients(), leads(), stocks(), movements(),
-		receipts(), suppliers(),
+		orders(), sales(), shifts(), bookings(), deals(), stocks(), movements(), receipts(), clients(), leads(), products(), services(), categories(),
+		suppliers(), payments(),
 	}
 }
 
 // lines are the columns of the lines of documents.
 func lines(own ...Column) Table {
 	columns := []Column{text("name").Of("products", "refId"), state("kind").Less(), code("sku"), qty("qty"), text("unit")}
-	columns = append(append(columns, own...), amount("unitPrice"), amount("discountAmount"), amount("total"))
+	columns = append(append(columns, own...), amount("unitPrice"), amount("amount").Less(), amount("discountAmount"), amount("total"))
 	return Table{Name: "lines", Field: "lines", Columns: columns, Sums: []string{"discountAmount", "total"}}
 }
 

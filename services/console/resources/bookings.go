@@ -10,8 +10,8 @@ func bookings() Resource {
 	return Resource{
 		Name: "bookings", Area: web.Bookings, Scope: "scheduling", Component: "scheduling",
 		At: "/bookings/list", Page: "/bookings", Title: "number", State: "status", About: aboutBooking,
-		List: "listBookings", Get: "getBooking", Export: true,
-		Find:   &Find{Kind: "booking", Also: []string{"customerName"}, By: []string{"number", "externalId"}},
+		List: "listBookings", Get: "getBooking", Export: true, Report: "reportBookings",
+		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createBooking",
 		Asks: []string{
 			"resourceId", "serviceId", "startAt", "durationMinutes", "customerName", "customerPhone", "customerEmail", "headcount",
@@ -24,17 +24,12 @@ func bookings() Resource {
 			text("cancelReason").Less(), text("source").Less(), code("externalId").Less(), moment("createdAt").Less(),
 			moment("confirmedAt").Less(), moment("completedAt").Less(), moment("cancelledAt").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{entry("createdById")},
 		Commands: []Command{
 			{Name: "confirm", Op: "confirmBooking", When: is("pending")},
 			{Name: "complete", Op: "completeBooking", When: is("confirmed")},
 			{Name: "no_show", Op: "noShowBooking", Danger: true, When: is("confirmed")},
 			{
 				Name: "edit", Op: "updateBooking", Form: true,
-				Fields: []string{
-					"startAt", "durationMinutes", "resourceId", "customerName", "customerPhone", "customerEmail", "headcount",
-					"note",
-				},
 				When: is("pending", "confirmed"),
 			},
 			{Name: "cancel", Op: "cancelBooking", Form: true, Danger: true, When: is("pending", "confirmed")},

@@ -12,7 +12,7 @@ func products() Resource {
 		Name: "products", Area: web.Catalog, Scope: "catalog", Component: "catalog",
 		At: "/products", Page: "/products", Title: "name", State: "status",
 		List: "listProducts", Get: "getProduct", Export: true,
-		Find:   &Find{Kind: "product", Also: []string{"sku"}, By: []string{"externalId", "sku", "barcode"}, Names: true},
+		Find:   &Find{Also: []string{"sku"}, By: []string{"externalId", "sku", "barcode"}, Names: true},
 		Create: "createProduct",
 		Asks: []string{
 			"name", "sku", "price", "cost", "categoryId", "brand", "model", "barcode", "unit", "hasStock", "description",
@@ -23,7 +23,6 @@ func products() Resource {
 			yes("isBundle").Less(), qty("minOrderQty").Less(), qty("orderStepQty").Less(), qty("packQty").Less(),
 			text("source").Less(), code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{text("description"), qty("stockQty"), qty("stockAvailable"), yes("isLowStock"), entry("defaultSupplierId")},
 		Tables: []Table{
 			{
 				Name: "variants", List: "listProductVariants", Include: "attributes,stock",
@@ -47,10 +46,6 @@ func products() Resource {
 		Commands: []Command{
 			{
 				Name: "edit", Op: "updateProduct", Form: true,
-				Fields: []string{
-					"name", "sku", "price", "cost", "status", "categoryId", "brand", "model", "barcode", "unit", "description",
-					"hasStock",
-				},
 			},
 			{Name: "delete", Op: "deleteProduct", Danger: true, Ends: true},
 			{
@@ -78,7 +73,7 @@ func services() Resource {
 		Name: "services", Area: web.Catalog, Scope: "catalog", Component: "catalog",
 		At: "/services", Page: "/services", Title: "name", State: "status",
 		List: "listServices", Get: "getService", Export: true,
-		Find:   &Find{Kind: "service", Also: []string{"sku"}, By: []string{"externalId", "sku"}, Names: true},
+		Find:   &Find{Also: []string{"sku"}, By: []string{"externalId", "sku"}, Names: true},
 		Create: "createService",
 		Asks:   []string{"name", "sku", "price", "priceModel", "durationMinutes", "categoryId"},
 		Columns: []Column{
@@ -96,7 +91,6 @@ func services() Resource {
 		Commands: []Command{
 			{
 				Name: "edit", Op: "updateService", Form: true,
-				Fields: []string{"name", "sku", "price", "priceModel", "durationMinutes", "status", "categoryId"},
 			},
 			{Name: "delete", Op: "deleteService", Danger: true, Ends: true},
 		},
@@ -114,7 +108,7 @@ func categories() Resource {
 			text("name"), words("path"), number("productsCount"), number("sortOrder"), text("prefix").Less(), text("source").Less(),
 			code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{code("parentId").Of("categories", "parentId"), text("color"), text("icon")},
+		Facts: []Column{code("parentId").Of("categories", "parentId")},
 		Tables: []Table{
 			{
 				Name: "products", List: "listProducts", Where: "categoryId", All: "/products",
@@ -124,7 +118,6 @@ func categories() Resource {
 		Commands: []Command{
 			{
 				Name: "edit", Op: "updateCategory", Form: true,
-				Fields: []string{"name", "parentId", "sortOrder", "color", "icon", "prefix"},
 			},
 			{Name: "delete", Op: "deleteCategory", Danger: true, Ends: true},
 		},

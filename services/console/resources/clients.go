@@ -9,7 +9,7 @@ func clients() Resource {
 		Name: "clients", Area: web.Clients, Scope: "clients", Component: "clients",
 		At: "/clients", Page: "/clients", Title: "displayName", State: "status", About: aboutClient,
 		List: "listClients", Get: "getClient", Export: true,
-		Find:   &Find{Kind: "client", Also: []string{"phone", "email"}, By: []string{"externalId", "phone", "email"}, Names: true, Contacts: true},
+		Find:   &Find{Also: []string{"phone", "email"}, By: []string{"externalId", "phone", "email"}, Names: true, Contacts: true},
 		Create: "createClient",
 		Asks: []string{
 			"kind", "displayName", "firstName", "lastName", "companyName", "phone", "email", "birthday", "groupId", "assignedToId",
@@ -20,11 +20,6 @@ func clients() Resource {
 			words("tags"), text("assignedToName").Less(), text("companyName").Less(), text("inn").Less(),
 			amount("creditLimit").Less(), entry("groupId").Less(), entry("priceListId").Less(), text("source").Less(),
 			code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
-		},
-		Facts: []Column{
-			entry("assignedToId"), date("birthday"), text("legalAddress"), text("kpp"), text("bankDetails"), text("contractNumber"),
-			number("paymentTermsDays"), number("slaHours"), yes("marketingConsent"), text("note"), moment("anonymizedAt"),
-			entry("createdById"),
 		},
 		Tables: []Table{
 			{
@@ -68,10 +63,6 @@ func clients() Resource {
 			{Name: "interaction", Op: "createClientInteraction", Form: true, When: is("active")},
 			{
 				Name: "edit", Op: "updateClient", Form: true, When: is("active"),
-				Fields: []string{
-					"displayName", "firstName", "lastName", "companyName", "phone", "email", "birthday", "groupId", "priceListId",
-					"assignedToId", "creditLimit", "paymentTermsDays", "marketingConsent", "note",
-				},
 			},
 			{Name: "archive", Op: "archiveClient", When: is("active")},
 			{Name: "restore", Op: "restoreClient", When: is("archived")},

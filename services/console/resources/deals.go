@@ -11,7 +11,7 @@ func deals() Resource {
 		Name: "deals", Area: web.Deals, Scope: "deals", Component: "deals",
 		At: "/deals/list", Page: "/deals", Title: "number", State: "outcome", About: aboutDeal,
 		List: "listDeals", Get: "getDeal", Export: true,
-		Find:   &Find{Kind: "deal", Also: []string{"customerName"}, By: []string{"number", "externalId"}, Names: true},
+		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}, Names: true},
 		Create: "createDeal",
 		Asks: []string{
 			"typeId", "customerName", "customerPhone", "customerEmail", "assignedToId", "sourceId", "budget", "scheduledAt",
@@ -25,12 +25,9 @@ func deals() Resource {
 			entry("sourceId").Less(), number("linesCount").Less(), text("note").Less(), word("channel").Less(),
 			text("source").Less(), code("externalId").Less(), moment("stageEnteredAt").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{
-			entry("typeId"), entry("stageId"), entry("lostReasonId"), entry("assignedToId"), percent("discountPercent"),
-			amount("subtotal"), amount("discountAmount"), text("customerNote"), entry("venueResourceId"), entry("createdById"),
-		},
+		Facts: []Column{percent("discountPercent")},
 		Tables: []Table{
-			lines(amount("cost")),
+			lines(amount("cost"), yes("perGuest").Less(), qty("effectiveQty").Less(), amount("unitCost").Less()),
 			{
 				Name: "orders", List: "listOrders", Where: "dealId", Sees: web.Orders, All: "/orders",
 				Columns: []Column{
@@ -50,10 +47,6 @@ func deals() Resource {
 			{Name: "stage", Op: "moveDeal", Form: true},
 			{
 				Name: "edit", Op: "updateDeal", Form: true,
-				Fields: []string{
-					"customerName", "customerPhone", "customerEmail", "assignedToId", "sourceId", "budget", "discountPercent",
-					"scheduledAt", "dueAt", "nextActionAt", "address", "note",
-				},
 			},
 		},
 	}

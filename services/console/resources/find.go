@@ -9,7 +9,6 @@ import (
 
 // Find is how the records of a list are found by what somebody types.
 type Find struct {
-	Kind     string   // key of its text, find.kind.KIND
 	By       []string // filters of the list that a record is found by exactly
 	Names    bool     // search= looks for names
 	Contacts bool     // search= looks for phone numbers and addresses
@@ -26,9 +25,9 @@ func (f *Find) Answers(filter string) bool { return slices.Contains(f.By, filter
 // Numbered reports whether people call a record by a number.
 func (f *Find) Numbered() bool { return f.Answers("number") || f.Answers("reference") }
 
-// Found are the lists that are looked through, in the order in which what is found is shown.
+// Found are the lists that are looked through, in the order of all of them, in which what is found is shown.
 func Found() []Resource {
-	all := []Resource{orders(), sales(), bookings(), deals(), receipts(), clients(), leads(), products(), services(), suppliers(), payments()}
+	all := slices.DeleteFunc(All(), func(r Resource) bool { return r.Find == nil })
 	for _, r := range all {
 		r.Find.Title, r.Find.Page, r.Find.ID = cmp.Or(r.Find.Title, r.Title), cmp.Or(r.Find.Page, r.Page), cmp.Or(r.Find.ID, "id")
 	}
@@ -37,28 +36,42 @@ func Found() []Resource {
 
 // Single is a kind of record that no list finds by its id.
 type Single struct {
-	Kind  string // key of its text, find.kind.KIND
+	Kind  string // "" = that of a resource
 	Area  web.Area
 	Get   string // operation
 	Admin bool   // of the admin API
 	Param string // of its path
 	Page  string // address, without the id
 	Title string // field that people call it by; "" = its id
+
+	of Resource
+}
+
+// Called is what people call a record of the kind.
+func (s Single) Called(q *web.Request) string {
+	if s.Kind == "" {
+		return s.of.One(q)
+	}
+	return q.T("find.kind." + s.Kind)
 }
 
 // KindRequest is the kind of requests, whose pages have addresses of their own.
 const KindRequest = "request"
 
-// Singles are the records that are asked for by their id.
+// Singles are the records that are asked for by their id. Those of resources that the find field does not look through are among them.
 func Singles() []Single {
-	return []Single{
+	all := []Single{
 		{Kind: "event", Area: web.Events, Get: "getEvent", Param: "eventId", Page: "/events", Title: "event"},
 		{Kind: "delivery", Area: web.Webhooks, Get: "getWebhookDelivery", Param: "id", Page: "/webhooks/deliveries", Title: "event"},
 		{Kind: "subscription", Area: web.Webhooks, Get: "getWebhookSubscription", Param: "id", Page: "/webhooks", Title: "url"},
 		{Kind: KindRequest, Area: web.Events, Get: "getRequest", Param: "id", Page: "/requests", Title: "requestId"},
-		{Kind: "shift", Area: web.Sales, Get: "getShift", Param: "id", Page: "/shifts", Title: "number"},
-		{Kind: "category", Area: web.Catalog, Get: "getCategory", Param: "id", Page: "/categories", Title: "name"},
 		{Kind: "user", Area: web.People, Get: "getUser", Admin: true, Param: "id", Page: "/people", Title: "name"},
 		{Kind: "token", Area: web.Tokens, Get: "getToken", Admin: true, Param: "id", Page: "/tokens", Title: "name"},
 	}
+	for _, r := range All() {
+		if r.Find == nil && r.Get != "" {
+			all = append(all, Single{Area: r.Area, Get: r.Get, Param: "id", Page: r.Page, Title: r.Title, of: r})
+		}
+	}
+	return all
 }

@@ -9,7 +9,7 @@ func leads() Resource {
 		Name: "leads", Area: web.Leads, Scope: "leads", Component: "marketing",
 		At: "/leads", Page: "/leads", Title: "name", State: "status", About: aboutLead,
 		List: "listLeads", Get: "getLead", Export: true,
-		Find:   &Find{Kind: "lead", Also: []string{"phone", "email"}, Names: true, Contacts: true},
+		Find:   &Find{Also: []string{"phone", "email"}, Names: true, Contacts: true},
 		Create: "createLead",
 		Asks:   []string{"name", "phone", "email", "message"},
 		Columns: []Column{

@@ -8,8 +8,8 @@ func orders() Resource {
 	return Resource{
 		Name: "orders", Area: web.Orders, Scope: "orders", Component: "orders",
 		At: "/orders", Page: "/orders", Title: "number", State: "status", About: aboutOrder,
-		List: "listOrders", Get: "getOrder", Export: true,
-		Find:   &Find{Kind: "order", Also: []string{"customerName"}, By: []string{"number", "externalId"}},
+		List: "listOrders", Get: "getOrder", Export: true, Report: "reportOrders",
+		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createOrder", Lines: &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice"},
 		Asks: []string{
 			"customerName", "customerPhone", "customerEmail", "warehouseId", "assignedToId", "dueAt", "discountPercent", "note",
@@ -24,10 +24,7 @@ func orders() Resource {
 			text("source").Less(), code("externalId").Less(), moment("completedAt").Less(), moment("cancelledAt").Less(),
 			moment("updatedAt").Less(),
 		},
-		Facts: []Column{
-			percent("discountPercent"), text("deliveryAddressText"), text("addressLabel"), text("customerNote"),
-			code("dealId").Of("deals", "dealId"), entry("createdById"),
-		},
+		Facts: []Column{percent("discountPercent"), code("dealId").Of("deals", "dealId")},
 		Tables: []Table{
 			lines(qty("reservedQty"), qty("shippedQty")),
 			{
@@ -63,10 +60,6 @@ func orders() Resource {
 			},
 			{
 				Name: "edit", Op: "updateOrder", Form: true,
-				Fields: []string{
-					"customerName", "customerPhone", "customerEmail", "assignedToId", "dueAt", "readyBy", "payDueAt",
-					"discountPercent", "deliveryMethod", "deliveryAddressText", "note",
-				},
 			},
 			{
 				Name: "refund_payment", Op: "refundOrderPayment", Table: "payments", Param: "paymentId", Form: true,
@@ -119,8 +112,8 @@ func payments() Resource {
 	return Resource{
 		Name: "payments", Area: web.Orders, Scope: "orders", Component: "orders",
 		At: "/payments", Title: "paidAt",
-		List: "listPayments", Export: true,
-		Find: &Find{Kind: "payment", Also: []string{"reference"}, By: []string{"externalId", "reference"}, Title: "orderNumber", Page: "/orders", ID: "orderId"},
+		List: "listPayments", Export: true, Report: "reportPayments",
+		Find: &Find{Also: []string{"reference"}, By: []string{"externalId", "reference"}, Title: "orderNumber", Page: "/orders", ID: "orderId"},
 		Columns: []Column{
 			moment("paidAt"), number("orderNumber").Of("orders", "orderId"), state("kind"), word("method"), amount("amount"),
 			amount("refundedAmount").Less(), text("reference"), text("createdByName"), text("reason").Less(), text("note").Less(),

@@ -1,12 +1,14 @@
 package resources
 
 import (
+	"strings"
+
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
 // Resource is a list of the API with the pages of its records.
 type Resource struct {
-	Name      string // as exports name it; the last part of keys of its texts
+	Name      string // as exports name it; its texts are resource.NAME and those below it
 	Area      web.Area
 	Scope     string
 	Component string
@@ -21,6 +23,7 @@ type Resource struct {
 	List, Get string // operations
 	Whole     bool   // the list has neither pages nor a total
 	Export    bool   // the list can be exported
+	Report    string // operation that adds up the records by day; "" = none does
 	Find      *Find  // nil = the find field does not look through it
 
 	Create string      // operation; "" = the page of the list makes none
@@ -28,9 +31,22 @@ type Resource struct {
 	Lines  *LinesInput // of a new record; nil = it has none
 
 	Columns  []Column
-	Facts    []Column // of the page, beside columns
+	Facts    []Column // of the page, beside columns and fields whose kind follows from their type
 	Tables   []Table
 	Commands []Command
+}
+
+// Heading is what people call the list: the text resource.NAME, in English the words of the name unless there is one.
+func (r Resource) Heading(q *web.Request) string { return q.Named("resource."+r.Name, r.Name) }
+
+// One is what people call a record: the text resource.NAME.one, in English that of the operation which reads it unless there is one.
+func (r Resource) One(q *web.Request) string {
+	return q.Named("resource."+r.Name+".one", strings.TrimPrefix(r.Get, "get"))
+}
+
+// New is what people call the making of a record: the text resource.NAME.new, in English that of the operation unless there is one.
+func (r Resource) New(q *web.Request) string {
+	return q.Named("resource."+r.Name+".new", "new"+strings.TrimPrefix(r.Create, "create"))
 }
 
 // Kind is how a value is shown.
@@ -69,7 +85,6 @@ func amount(name string) Column  { return Column{Name: name, Kind: AsAmount} }
 func qty(name string) Column     { return Column{Name: name, Kind: AsQty} }
 func percent(name string) Column { return Column{Name: name, Kind: AsPercent} }
 func moment(name string) Column  { return Column{Name: name, Kind: AsTime} }
-func date(name string) Column    { return Column{Name: name, Kind: AsDate} }
 func state(name string) Column   { return Column{Name: name, Kind: AsState} }
 func word(name string) Column    { return Column{Name: name, Kind: AsWord} }
 func yes(name string) Column     { return Column{Name: name, Kind: AsYes} }
@@ -95,12 +110,12 @@ func (k Kind) End() bool { return k == AsNumber || k == AsAmount || k == AsQty |
 
 // Table is a list inside a record, or one that another operation knows.
 type Table struct {
-	Name    string // last part of its key of texts
-	Field   string // field of the record that has it; "" = an operation lists it, and it has a tab of its own
-	List    string // operation
-	Where   string // filter of the operation that takes the id of the record; "" = its path does
-	Include string // parameter of the operation: what its rows have beside their fields
-	Columns []Column
+	Name    string   // last part of its key of texts
+	Field   string   // field of the record that has it; "" = an operation lists it, and it has a tab of its own
+	List    string   // operation
+	Where   string   // filter of the operation that takes the id of the record; "" = its path does
+	Include string   // parameter of the operation: what its rows have beside their fields
+	Columns []Column // of a field of the record, with those that follow from types; Less leaves one out
 	Sums    []string // columns that are added up
 	Sees    web.Area // area whose records these are; "" = that of the record
 	All     string   // address of the list of them all
@@ -116,7 +131,7 @@ type Command struct {
 	Table  string              // the command is one of the rows of this table
 	Adds   string              // the command stands above this table, and adds rows to it
 	Form   bool                // people fill in fields
-	Fields []string            // that the form asks for, in order; nil = all
+	Fields []string            // that the form asks for, in order; nil = all that people fill in
 	Rows   *RowsInput          // quantities of lines that the form asks for
 	Traits *TraitsInput        // values of attributes that the form asks for
 	Danger bool

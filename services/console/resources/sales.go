@@ -8,8 +8,8 @@ func sales() Resource {
 	return Resource{
 		Name: "sales", Area: web.Sales, Scope: "sales", Component: "cashier",
 		At: "/sales", Page: "/sales", Title: "number", State: "refundStatus", About: aboutSale,
-		List: "listSales", Get: "getSale", Export: true,
-		Find: &Find{Kind: "sale", Also: []string{"customerName"}, By: []string{"number", "externalId"}},
+		List: "listSales", Get: "getSale", Export: true, Report: "reportSales",
+		Find: &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Columns: []Column{
 			number("number"), moment("createdAt"), state("kind"), state("refundStatus"),
 			text("customerName").Of("clients", "customerId"), text("cashierName"), word("paymentMethod"), number("linesCount"),
@@ -20,7 +20,7 @@ func sales() Resource {
 		},
 		Facts: []Column{
 			percent("discountPercent"), code("refundOfSaleId").Of("sales", "refundOfSaleId"),
-			code("shiftId").Of("shifts", "shiftId"), entry("createdById"),
+			code("shiftId").Of("shifts", "shiftId"),
 		},
 		Tables: []Table{
 			lines(qty("refundedQty")),

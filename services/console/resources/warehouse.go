@@ -35,7 +35,7 @@ func receipts() Resource {
 		Name: "receipts", Area: web.Warehouse, Scope: "warehouse", Component: "warehouse",
 		At: "/receipts", Page: "/receipts", Title: "number", State: "status",
 		List: "listReceipts", Get: "getReceipt", Export: true,
-		Find:   &Find{Kind: "receipt", Also: []string{"supplierName"}, By: []string{"number", "externalId"}},
+		Find:   &Find{Also: []string{"supplierName"}, By: []string{"number", "externalId"}},
 		Create: "createReceipt", Lines: &LinesInput{Field: "items", Ref: "productId", Price: "unitCost"},
 		Asks: []string{"warehouseId", "supplierId", "date", "note"},
 		Columns: []Column{
@@ -64,7 +64,7 @@ func suppliers() Resource {
 		Name: "suppliers", Area: web.Warehouse, Scope: "warehouse", Component: "warehouse",
 		At: "/suppliers", Page: "/suppliers", Title: "name",
 		List: "listSuppliers", Get: "getSupplier", Export: true,
-		Find:   &Find{Kind: "supplier", Also: []string{"phone", "email"}, By: []string{"externalId"}, Names: true, Contacts: true},
+		Find:   &Find{Also: []string{"phone", "email"}, By: []string{"externalId"}, Names: true, Contacts: true},
 		Create: "createSupplier",
 		Asks:   []string{"name", "contactName", "phone", "email", "address", "inn", "note"},
 		Columns: []Column{

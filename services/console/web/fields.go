@@ -324,10 +324,15 @@ func put(object map[string]any, path string, v any) {
 
 // Label names a field for people: the text field.NAME of the catalog, or else the words of its name.
 func (q *Request) Label(path string) string {
-	if text, ok := q.app.texts.find(q.lang, "field."+path); ok {
+	return q.Named("field."+path, path)
+}
+
+// Named is a text of the catalog, or else the words of a name in the code. Languages other than English have a text for each.
+func (q *Request) Named(key, name string) string {
+	if text, ok := q.app.texts.find(q.lang, key); ok {
 		return text
 	}
-	return words(path)
+	return words(name)
 }
 
 // help says what a field means: a text of the catalog, or else what the API description says.
@@ -350,10 +355,10 @@ func (q *Request) Word(value string) string {
 	return string(unicode.ToUpper(r)) + text[n:]
 }
 
-// InlineWord is a value of an enum as it stands within a sentence: the text value.NAME of the catalog, or else its words. Codes, such
-// as GET, 4xx or image/png, stay as they are.
+// InlineWord is a value of an enum as it stands within a sentence: the text value.NAME of the catalog, or that of the field or list of
+// this name in a language other than English, or else its words. Codes, such as GET, 4xx or image/png, stay as they are.
 func (q *Request) InlineWord(value string) string {
-	if text, ok := q.app.texts.find(q.lang, "value."+value); ok {
+	if text, ok := q.app.texts.word(q.lang, value); ok {
 		return text
 	}
 	if !Wordy(value) {

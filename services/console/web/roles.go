@@ -11,7 +11,7 @@ import (
 // Area is a part of the console that a role may or may not see.
 type Area string
 
-// Areas, in the order of the menu. A new one is a line here, one in menu, and its place in a group of areas below.
+// Areas, in the order of the menu. A new one is a line here, and one in menu with its group.
 const (
 	Home            Area = "home"
 	Orders          Area = "orders"
@@ -97,15 +97,25 @@ var operatorMenu = []entry{
 	{Mailbox, groupPlatform, "/platform/mail"},
 }
 
-// Areas that roles see together.
+// Areas that roles see together: those of a group of the menu.
 var (
-	business   = []Area{Home, Orders, Deals, Bookings, Sales, Catalog, Clients, Leads, Warehouse}
-	developers = []Area{Webhooks, Events, Requests, Tokens, Explorer, EventCatalog, QuickStart}
-	settings   = []Area{CompanySettings, Directories, People, Audit}
+	business   = append(areasOf(menu, groupBusiness), Home)
+	developers = areasOf(menu, groupDevelopers)
+	settings   = areasOf(menu, groupSettings)
 	ofViewers  = slices.Concat(business, []Area{Webhooks, Events, EventCatalog, Directories})
 	ofOwners   = slices.Concat(business, developers, settings)
-	platform   = []Area{Platform, Path, Deliveries, DeadLetters, Jobs, Nodes, Topics, Checks, Mailbox}
+	platform   = areasOf(operatorMenu, groupPlatform)
 )
+
+// areasOf are the areas of a group of a menu.
+func areasOf(menu []entry, group string) (all []Area) {
+	for _, e := range menu {
+		if e.Group == group {
+			all = append(all, e.Area)
+		}
+	}
+	return all
+}
 
 // grant is what a role may do: the scopes are those of API tokens, so that a rule about records exists once.
 type grant struct {

@@ -92,6 +92,20 @@ func (t texts) find(lang, key string) (text string, ok bool) {
 	return text, ok
 }
 
+// word is the text of a value of an enum, if there is one. Where the value is the name of a field or of a list, such as what a list is
+// sorted by, other languages than English need no second text for it.
+func (t texts) word(lang, value string) (text string, ok bool) {
+	if text, ok = t.find(lang, "value."+value); ok || lang == english {
+		return text, ok
+	}
+	for _, kind := range []string{"field.", "resource."} {
+		if text, ok = t.byLang[lang][kind+value]; ok {
+			return text, true
+		}
+	}
+	return "", false
+}
+
 // has reports whether there is such a text.
 func (t texts) has(key string) bool {
 	_, ok := t.byLang[english][key]

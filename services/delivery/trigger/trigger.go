@@ -1,5 +1,5 @@
 // Package trigger makes real events happen, by the requests that an integration would send: those of the event, and before them
-// those that make what it needs. It knows the requests; who calls it sends them, over HTTP or in the same process.
+// those that make what it needs. Events declare their requests; who calls this package sends them, over HTTP or in the same process.
 package trigger
 
 import (
@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/events/event"
 )
 
 // Test is the event of test messages. It goes to one subscription and is not in the event log.
@@ -23,16 +24,10 @@ const Test = "webhook.test"
 // Sender sends a request of the external API. A request that is refused is an error with the status of the refusal.
 type Sender func(ctx context.Context, method, path string, body []byte) (status int, answer json.RawMessage, err error)
 
-// Events are the events that can be triggered, by name.
-func Events() []string { return slices.Sorted(maps.Keys(recipes)) }
-
-// Impossible are the events that no request of an integration causes, each with what does.
-func Impossible() map[string]string { return maps.Clone(impossible) }
-
 // Requests are the requests of an event as method and path, with what stands for ids in braces; what those need comes before them.
 // None = it cannot be triggered.
-func Requests(event string) (all []string) {
-	for _, r := range recipes[event] {
+func Requests(t event.Type) (all []string) {
+	for _, r := range t.Requests {
 		if name, alone := strings.CutPrefix(r, "$"); alone {
 			r = things[name].request
 			if otherwise := things[name].otherwise; otherwise != "" {
@@ -83,22 +78,19 @@ func (r *Run) Concerns(event []byte) bool {
 }
 
 // Check refuses an event that cannot be triggered.
-func Check(event string) error {
-	if _, ok := recipes[event]; ok {
-		return nil
+func Check(t event.Type) error {
+	if len(t.Requests) == 0 {
+		return fmt.Errorf("%s cannot be triggered: %s", t.Name, t.Raiser)
 	}
-	if why := impossible[event]; why != "" {
-		return fmt.Errorf("%s cannot be triggered: %s", event, why)
-	}
-	return fmt.Errorf("%s: there is no such event; `tradegrid trigger` lists those that can be triggered", event)
+	return nil
 }
 
 // Cause makes the event happen, and whatever it needs first. What was made before a request fails stays.
-func (r *Run) Cause(ctx context.Context, event string) error {
-	if err := Check(event); err != nil {
+func (r *Run) Cause(ctx context.Context, t event.Type) error {
+	if err := Check(t); err != nil {
 		return err
 	}
-	for _, text := range recipes[event] {
+	for _, text := range t.Requests {
 		if _, _, err := r.request(ctx, text); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
 		}

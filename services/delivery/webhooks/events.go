@@ -19,9 +19,9 @@ type testData struct {
 }
 
 // tested goes to its one receiver only, not to the event log.
-var tested = event.New[testData]("webhook.test", "A test message that a person asked for.")
+var tested = event.New[testData]("webhook.test", "A test message that a person asked for.").By(`POST /webhooks/subscriptions/$subscription/test`)
 
-var disabled = event.As("webhook.disabled", "A subscription was disabled, because its receiver failed for days or is gone.", disabledData)
+var disabled = event.As("webhook.disabled", "A subscription was disabled, because its receiver failed for days or is gone.", disabledData).NotByClients("the platform raises it when it disables a subscription whose receiver has failed for days or is gone")
 
 // DisabledData is the payload of webhook.disabled: nothing that the receiver's signatures depend on.
 type DisabledData struct {

@@ -17,10 +17,10 @@ import (
 )
 
 var (
-	userInvited   = event.As("user.invited", "A user was invited to the company.", userData)
-	userActivated = event.As("user.activated", "A user was activated, for the first time or after a block.", userData)
-	userUpdated   = event.AsWithChanges("user.updated", "The name or the role of a user was changed; changedFields lists the changed fields.", userData)
-	userBlocked   = event.As("user.blocked", "A user was blocked.", userData)
+	userInvited   = event.As("user.invited", "A user was invited to the company.", userData).NotByClients("operators invite users, over the admin API or with `tradegrid admin user invite`")
+	userActivated = event.As("user.activated", "A user was activated, for the first time or after a block.", userData).NotByClients("operators activate users, over the admin API or with `tradegrid admin user activate`")
+	userUpdated   = event.AsWithChanges("user.updated", "The name or the role of a user was changed; changedFields lists the changed fields.", userData).NotByClients("operators change users, over the admin API or with `tradegrid admin user update`")
+	userBlocked   = event.As("user.blocked", "A user was blocked.", userData).NotByClients("operators block users, over the admin API or with `tradegrid admin user block`")
 )
 
 // UserData is the payload of the user events.

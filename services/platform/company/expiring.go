@@ -18,7 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
 
-var tokenExpiring = event.As("token.expiring", "A token expires in 30, 7 or 1 days.", func(t *TokenExpiring) TokenExpiring { return *t })
+var tokenExpiring = event.As("token.expiring", "A token expires in 30, 7 or 1 days.", func(t *TokenExpiring) TokenExpiring { return *t }).NotByClients("the platform raises it 30, 7 and 1 days before a token expires")
 
 // TokenExpiring is the payload of token.expiring.
 type TokenExpiring struct {

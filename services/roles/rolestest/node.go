@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -316,3 +317,5 @@ func FillIn(body string, ids map[string]string) string {
 	}
 	return body
 }
+
+func Today(days int) string { return time.Now().AddDate(0, 0, days).Format(time.DateOnly) }
