@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
@@ -18,26 +16,19 @@ import (
 
 // API answers operations in this process as it answers those of clients.
 type API interface {
-	Do(ctx context.Context, by httpapi.Insider, d transport.Direct) *transport.Answer
+	Call(ctx context.Context, by httpapi.Insider, id string, in Input, into any) (status int, err error)
 	DoWithToken(ctx context.Context, d transport.Direct) *transport.Answer
 	Operation(id string) (httpapi.Operation, bool)
 	Ops() []httpapi.Op
 	RecordedExamples(id string) ([]httpapi.Example, error)
 }
 
-// Input is what an operation is called with.
-type Input struct {
-	Path    map[string]string // parameters by name; the company of the admin API is filled in
-	Query   url.Values
-	Body    any    // encoded as JSON; nil = none
-	Key     string // X-Idempotency-Key, a UUID that the form had; "" = none
-	Version int64  // the record must still have it; 0 = any
-}
+// Input is what an operation is called with. The company of the admin API is filled in.
+type Input = httpapi.Input
 
 // Reply is what an operation answered.
 type Reply struct {
 	Status int
-	Header http.Header
 	Body   json.RawMessage // exactly as a client gets it
 }
 
@@ -83,25 +74,13 @@ func (q *Request) CallAdmin(ctx context.Context, id string, in Input) (*Reply, e
 }
 
 func (q *Request) call(ctx context.Context, api API, op httpapi.Operation, in Input) (*Reply, error) {
-	d := transport.Direct{Method: op.Method, Target: q.target(op, in), Header: map[string]string{"X-Request-Id": q.ID}}
-	if in.Body != nil {
-		raw, err := json.Marshal(in.Body)
-		if err != nil {
-			return nil, fmt.Errorf("encode input of %s: %w", op.ID, err)
-		}
-		d.Body, d.Header["Content-Type"] = raw, "application/json"
+	var r Reply
+	var err error
+	r.Status, err = api.Call(ctx, httpapi.Insider{Principal: q.Principal, Address: q.Visit.Address, Record: q.recordOperation}, op.ID, q.of(op, in), &r.Body)
+	if err != nil {
+		return nil, err
 	}
-	if in.Key != "" {
-		d.Header["X-Idempotency-Key"] = in.Key
-	}
-	if in.Version != 0 {
-		d.Header["If-Match"] = strconv.Quote(strconv.FormatInt(in.Version, 10))
-	}
-	a := api.Do(ctx, httpapi.Insider{Principal: q.Principal, Address: q.Visit.Address, Record: q.recordOperation}, d)
-	if a.Fault != nil {
-		return nil, a.Fault
-	}
-	return &Reply{Status: a.Status, Header: a.Header, Body: a.Body}, nil
+	return &r, nil
 }
 
 // SendWithToken sends a request of the external API with a token, as a client does. The role of the person has no part in it; their
@@ -120,26 +99,14 @@ func (q *Request) recordOperation(tx *db.Tx, c httpapi.AdminChange) error {
 	})
 }
 
-// target is the path of an operation with its parameters, below the root of its API.
-func (q *Request) target(op httpapi.Operation, in Input) string {
-	segments := strings.Split(op.Path, "/")
-	for i, s := range segments {
-		name, ok := strings.CutPrefix(s, "{")
-		if !ok {
-			continue
-		}
-		name = strings.TrimSuffix(name, "}")
-		value := in.Path[name]
-		if value == "" && name == "companyId" {
-			value = q.Company.ID.String()
-		}
-		segments[i] = url.PathEscape(value)
+// of fills in the company, where the operation names one.
+func (q *Request) of(op httpapi.Operation, in Input) Input {
+	if strings.Contains(op.Path, "{companyId}") && in.Path["companyId"] == "" {
+		path := map[string]string{"companyId": q.Company.ID.String()}
+		maps.Copy(path, in.Path)
+		in.Path = path
 	}
-	target := strings.Join(segments, "/")
-	if len(in.Query) > 0 {
-		target += "?" + in.Query.Encode()
-	}
-	return target
+	return in
 }
 
 // Curl is a call of the external API as a line for a shell. It names no token: $TOKEN stands for one.
@@ -149,7 +116,7 @@ func (q *Request) Curl(id string, in Input) string {
 	if op.Method != http.MethodGet {
 		line += " -X " + op.Method
 	}
-	line += " " + quote(q.app.cfg.APIURL+q.target(op, in)) + ` -H "Authorization: Bearer $TOKEN"`
+	line += " " + quote(q.app.cfg.APIURL+in.Target(op.Op)) + ` -H "Authorization: Bearer $TOKEN"`
 	if op.Method != http.MethodGet {
 		line += ` -H "X-Idempotency-Key: $(uuidgen)"`
 	}
