@@ -74,7 +74,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&find.Room{},
 		&dealpages.Room{Deals: all.deals},
 		&bookingpages.Room{Bookings: all.scheduling, Offerings: all.offerings},
-		&shifts.Room{Sales: all.sales},
+		&shifts.Room{},
 		&stock.Room{Warehouse: all.warehouse},
 		&webhookpages.Room{Webhooks: all.webhooks},
 		recordpages.New(all.accounts, all.webhooks, all.jobs),

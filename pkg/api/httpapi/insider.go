@@ -44,19 +44,19 @@ type Input struct {
 // Call answers a call of an operation by an insider as the API answers a request with a token. It sets into, which points to what
 // the operation returns, or to a [json.RawMessage] for what clients get. Errors are those that clients see, of the type
 // [apierr.Error], but for an operation that there is not, or that returns another type: nothing is called then.
-func (a *API) Call(ctx context.Context, by Insider, id string, in Input, into any) (status int, err error) {
+func (a *API) Call(ctx context.Context, by Insider, id string, in Input, into any) error {
 	o := a.operations[id]
 	if o == nil {
-		return 0, fmt.Errorf("the API has no operation %s", id)
+		return fmt.Errorf("the API has no operation %s", id)
 	}
 	valued, err := o.returns(into)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	w := &within{in: in, path: o.base + in.PathOf(o.Op), header: map[string]string{}}
 	body, err := w.encode()
 	if err != nil {
-		return 0, fmt.Errorf("encode input of %s: %w", id, err)
+		return fmt.Errorf("encode input of %s: %w", id, err)
 	}
 	r := &request{
 		message: w, api: a, op: o, id: telemetry.RequestOf(ctx), unread: transport.Whole(body), address: by.Address, insider: &by, valued: valued,
@@ -65,7 +65,7 @@ func (a *API) Call(ctx context.Context, by Insider, id string, in Input, into an
 	if r.id == "" {
 		r.id = record.NewID().String()
 	}
-	fault := a.server.Within(ctx, o.Method, o.Path, w.path, r.id, func(ctx context.Context) (int, error) {
+	return a.server.Within(ctx, o.Method, o.Path, w.path, r.id, func(ctx context.Context) (status int, err error) {
 		a.serve(ctx, r, func(resp *response, failed error) {
 			if err = failed; err == nil {
 				status, err = resp.status, resp.into(into)
@@ -73,10 +73,6 @@ func (a *API) Call(ctx context.Context, by Insider, id string, in Input, into an
 		})
 		return status, err
 	})
-	if fault != nil {
-		return fault.Status, fault
-	}
-	return status, nil
 }
 
 // DoWithToken answers a request of this process that carries a token in its header Authorization. It passes by the network alone: the

@@ -19,7 +19,7 @@ func Inside(ctx context.Context, api *httpapi.API, by httpapi.Insider, method, t
 	}
 	for _, op := range api.Ops() {
 		if path, ok := parameters(op.Path, u.Path); ok && op.Method == method {
-			_, err := api.Call(ctx, by, op.ID, httpapi.Input{Path: path, Query: u.Query(), Body: body}, &answer)
+			err := api.Call(ctx, by, op.ID, httpapi.Input{Path: path, Query: u.Query(), Body: body}, &answer)
 			return answer, err
 		}
 	}

@@ -55,7 +55,7 @@ func sender(q *web.Request) trigger.Sender {
 		if err != nil {
 			return 0, nil, err
 		}
-		return reply.Status, reply.Body, nil
+		return q.Operation(id).Status, reply.Body, nil
 	}
 }
 

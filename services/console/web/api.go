@@ -6,17 +6,22 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/platform/audit"
 )
 
 // API answers operations in this process as it answers those of clients.
 type API interface {
-	Call(ctx context.Context, by httpapi.Insider, id string, in Input, into any) (status int, err error)
+	Call(ctx context.Context, by httpapi.Insider, id string, in Input, into any) error
 	DoWithToken(ctx context.Context, d transport.Direct) *transport.Answer
 	Operation(id string) (httpapi.Operation, bool)
 	Ops() []httpapi.Op
@@ -26,19 +31,11 @@ type API interface {
 // Input is what an operation is called with. The company of the admin API is filled in.
 type Input = httpapi.Input
 
-// Reply is what an operation answered.
-type Reply struct {
-	Status int
-	Body   json.RawMessage // exactly as a client gets it
-}
+// ByID is the input of an operation on a record.
+func ByID(id uuid.UUID) Input { return Input{Path: map[string]string{"id": id.String()}} }
 
-// Into decodes the answer.
-func (r *Reply) Into(v any) error {
-	if err := json.Unmarshal(r.Body, v); err != nil {
-		return fmt.Errorf("read answer of the API: %w", err)
-	}
-	return nil
-}
+// Query are the parameters that a filter of an operation sets.
+func Query(filter any) url.Values { return binding.Query(filter) }
 
 // Operation describes an operation of the external API. It panics if there is none: pages name operations that exist.
 func (q *Request) Operation(id string) httpapi.Operation { return operation(q.app.cfg.External, id) }
@@ -62,25 +59,56 @@ func operation(api API, id string) httpapi.Operation {
 	return o
 }
 
-// Call calls an operation of the external API as the person who is signed in. All its rules hold; a change is recorded with who
-// made it. Errors are the [apierr.Error] of the API.
-func (q *Request) Call(ctx context.Context, id string, in Input) (*Reply, error) {
-	return q.call(ctx, q.app.cfg.External, q.Operation(id), in)
+// Call calls an operation of the external API as the person who is signed in. All its rules hold; a change is recorded with who made
+// it. T is the type that the operation returns, or a [json.RawMessage] for its JSON; another type is an error. Errors of the operation
+// are the [apierr.Error] of the API.
+func Call[T any](ctx context.Context, q *Request, id string, in Input) (T, error) {
+	return call[T](ctx, q, q.app.cfg.External, in, id)
 }
 
-// CallAdmin is [Request.Call] for an operation of the admin API. People reach the operations of their company only.
-func (q *Request) CallAdmin(ctx context.Context, id string, in Input) (*Reply, error) {
-	return q.call(ctx, q.app.cfg.Admin, q.AdminOperation(id), in)
+// List is [Call] for a list, whose parameters filter sets.
+func List[T any](ctx context.Context, q *Request, id string, filter any) (*list.Page[T], error) {
+	return Call[*list.Page[T]](ctx, q, id, Input{Query: Query(filter)})
 }
 
-func (q *Request) call(ctx context.Context, api API, op httpapi.Operation, in Input) (*Reply, error) {
-	var r Reply
-	var err error
-	r.Status, err = api.Call(ctx, httpapi.Insider{Principal: q.Principal, Address: q.Visit.Address, Record: q.recordOperation}, op.ID, q.of(op, in), &r.Body)
-	if err != nil {
-		return nil, err
+// CallAdmin is [Call] for an operation of the admin API. People reach the operations of their company only.
+func CallAdmin[T any](ctx context.Context, q *Request, id string, in Input) (T, error) {
+	if in.Path["companyId"] == "" {
+		path := map[string]string{"companyId": q.Company.ID.String()}
+		maps.Copy(path, in.Path)
+		in.Path = path
 	}
-	return &r, nil
+	return call[T](ctx, q, q.app.cfg.Admin, in, id)
+}
+
+func call[T any](ctx context.Context, q *Request, api API, in Input, id string) (got T, err error) {
+	err = api.Call(ctx, httpapi.Insider{Principal: q.Principal, Address: q.Visit.Address, Record: q.recordOperation}, id, in, &got)
+	return got, err
+}
+
+// Reply is the JSON of an answer.
+type Reply struct {
+	Body json.RawMessage // exactly as a client gets it
+}
+
+// Into decodes the answer.
+func (r *Reply) Into(v any) error {
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		return fmt.Errorf("read answer of the API: %w", err)
+	}
+	return nil
+}
+
+// Call is [Call] for the JSON of an answer.
+func (q *Request) Call(ctx context.Context, id string, in Input) (*Reply, error) {
+	raw, err := Call[json.RawMessage](ctx, q, id, in)
+	return &Reply{raw}, err
+}
+
+// CallAdmin is [CallAdmin] for the JSON of an answer.
+func (q *Request) CallAdmin(ctx context.Context, id string, in Input) (*Reply, error) {
+	raw, err := CallAdmin[json.RawMessage](ctx, q, id, in)
+	return &Reply{raw}, err
 }
 
 // SendWithToken sends a request of the external API with a token, as a client does. The role of the person has no part in it; their
@@ -97,16 +125,6 @@ func (q *Request) recordOperation(tx *db.Tx, c httpapi.AdminChange) error {
 	return q.app.cfg.Changes.RecordPerson(tx, audit.PersonChange{
 		By: q.name(), UserID: q.Session.User, Operation: c.Operation, Company: c.Company, Entity: c.Entity, Body: c.Body, RequestID: q.ID,
 	})
-}
-
-// of fills in the company, where the operation names one.
-func (q *Request) of(op httpapi.Operation, in Input) Input {
-	if strings.Contains(op.Path, "{companyId}") && in.Path["companyId"] == "" {
-		path := map[string]string{"companyId": q.Company.ID.String()}
-		maps.Copy(path, in.Path)
-		in.Path = path
-	}
-	return in
 }
 
 // Curl is a call of the external API as a line for a shell. It names no token: $TOKEN stands for one.
@@ -138,6 +156,9 @@ type Shown struct{ JSON, Curl string }
 const maxShown = 256 << 10
 
 // Show prepares an answer and its request for a page.
-func (q *Request) Show(id string, in Input, r *Reply) Shown {
-	return Shown{JSON: shortened(Pretty(r.Body)), Curl: q.Curl(id, in)}
+func (q *Request) Show(id string, in Input, answer any) Shown {
+	if r, ok := answer.(*Reply); ok {
+		answer = r.Body
+	}
+	return Shown{JSON: PrettyOf(answer), Curl: q.Curl(id, in)}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/kit/telemetry"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
@@ -316,7 +317,7 @@ func Segment(text string) string { return url.PathEscape(text) }
 
 // PrettyOf is a value as JSON for reading, cut off where it is longer than a page shows.
 func PrettyOf(v any) string {
-	raw, err := json.Marshal(v)
+	raw, err := jsontype.Marshal(v)
 	if err != nil {
 		return ""
 	}

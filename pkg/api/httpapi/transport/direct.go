@@ -19,18 +19,17 @@ import (
 
 // Within runs what answers a call from this process with what each request over a connection gets: a span, metrics, and a fault in
 // place of a panic. path is that of the call, route that of its operation below the root.
-func (s *Server) Within(ctx context.Context, method, route, path, id string, run func(context.Context) (status int, err error)) *apierr.Error {
+func (s *Server) Within(ctx context.Context, method, route, path, id string, run func(context.Context) (status int, err error)) error {
 	began, route := time.Now(), fiberPath(s.cfg.Base+route)
 	ctx, span := begin(telemetry.WithRequest(ctx, id), method, path)
 	defer span.End()
 	status, err := orPanic(ctx, run)
-	var f *apierr.Error
 	if err != nil {
-		f = s.Fault(ctx, err, "method", method, "route", route, "request_id", id)
-		status = f.Status
+		f := s.Fault(ctx, err, "method", method, "route", route, "request_id", id)
+		status, err = f.Status, f
 	}
 	measure(ctx, span, method, route, status, time.Since(began))
-	return f
+	return err
 }
 
 func orPanic(ctx context.Context, run func(context.Context) (int, error)) (status int, err error) {
