@@ -75,7 +75,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&dealpages.Room{Deals: all.deals},
 		&bookingpages.Room{Bookings: all.scheduling, Offerings: all.offerings},
 		&shifts.Room{},
-		&stock.Room{Warehouse: all.warehouse},
+		&stock.Room{},
 		&webhookpages.Room{Webhooks: all.webhooks},
 		recordpages.New(all.accounts, all.webhooks, all.jobs),
 		&eventpages.Room{Events: all.webhooks, Requests: log, Tokens: all.company, TraceURL: cfg.TraceURL},
