@@ -73,7 +73,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&home.Room{Shifts: all.sales, Stock: all.warehouse, Webhooks: all.webhooks, Tokens: all.company},
 		&find.Room{},
 		&dealpages.Room{Deals: all.deals},
-		&bookingpages.Room{Bookings: all.scheduling, Offerings: all.offerings},
+		&bookingpages.Room{},
 		&shifts.Room{},
 		&stock.Room{},
 		&webhookpages.Room{Webhooks: all.webhooks},
