@@ -202,6 +202,8 @@ type Reply[T any] struct {
 	Body   T
 	raw    []byte // the body as stored for replays
 	status int    // 0 = that of the operation
+
+	written bool // Body is empty: raw is the body
 }
 
 // reply is a [Reply] with a body of any type. What is done with all of them takes this one: generic code is compiled anew for each
@@ -212,7 +214,12 @@ type reply struct {
 	status int
 }
 
-func (r *Reply[T]) plain() reply { return reply{r.Body, r.raw, r.status} }
+func (r *Reply[T]) plain() reply {
+	if r.written {
+		return reply{nil, r.raw, r.status}
+	}
+	return reply{r.Body, r.raw, r.status}
+}
 
 // OK returns a reply with a body.
 func OK[T any](body T) *Reply[T] { return &Reply[T]{Body: body} }

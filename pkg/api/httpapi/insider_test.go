@@ -57,6 +57,8 @@ func TestInsidersAreAnsweredAsClients(t *testing.T) {
 	var got thing
 	require.NoError(t, ask(t, f.api, by, "getThing", at, &got))
 	require.Equal(t, "one", got.Name)
+	require.NoError(t, ask(t, f.api, by, "writtenThing", httpapi.Input{}, &got))
+	require.Equal(t, "by hand", got.Name, "of a body that the operation has encoded itself")
 	require.Len(t, record.changes, 1, "who reads changes nothing")
 
 	err := ask(t, f.api, by, "createThing", named(""), &got)
