@@ -78,7 +78,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&stock.Room{},
 		&webhookpages.Room{Webhooks: all.webhooks},
 		recordpages.New(all.accounts, all.webhooks, all.jobs),
-		&eventpages.Room{Events: all.webhooks, Requests: log, Tokens: all.company, TraceURL: cfg.TraceURL},
+		&eventpages.Room{Events: all.webhooks, TraceURL: cfg.TraceURL},
 		&requestpages.Room{Requests: log, Events: all.webhooks, Tokens: all.company},
 		&tokens.Room{Company: all.company, Scopes: all.access.Scopes(), API: cfg.API},
 		&explorer.Room{Tokens: all.company, Scopes: all.access.Scopes(), Keys: all.keys},
