@@ -79,7 +79,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&webhookpages.Room{Webhooks: all.webhooks},
 		recordpages.New(all.accounts, all.webhooks, all.jobs),
 		&eventpages.Room{Events: all.webhooks, TraceURL: cfg.TraceURL},
-		&requestpages.Room{Requests: log, Events: all.webhooks, Tokens: all.company},
+		&requestpages.Room{Requests: log, Events: all.webhooks},
 		&tokens.Room{Company: all.company, Scopes: all.access.Scopes(), API: cfg.API},
 		&explorer.Room{Tokens: all.company, Scopes: all.access.Scopes(), Keys: all.keys},
 		&eventcatalog.Room{Webhooks: all.webhooks, Events: all.events},
