@@ -70,7 +70,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&account.Room{Accounts: all.accounts},
 		&companies.Room{Companies: all.company, Accounts: all.accounts, Usage: cfg.Platform},
 		&platform.Room{Platform: cfg.Platform, Companies: all.company, MailDir: cfg.MailDir},
-		&home.Room{Shifts: all.sales, Stock: all.warehouse, Webhooks: all.webhooks, Tokens: all.company},
+		&home.Room{},
 		&find.Room{},
 		&dealpages.Room{Deals: all.deals},
 		&bookingpages.Room{},
