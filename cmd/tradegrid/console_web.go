@@ -83,7 +83,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&tokens.Room{Company: all.company, Scopes: all.access.Scopes(), API: cfg.API},
 		&explorer.Room{Tokens: all.company, Scopes: all.access.Scopes(), Keys: all.keys},
 		&eventcatalog.Room{Webhooks: all.webhooks, Events: all.events},
-		&quickstart.Room{Tokens: all.company, Requests: log, Webhooks: all.webhooks, Docs: tradegrid.Docs(), API: cfg.API},
+		&quickstart.Room{Docs: tradegrid.Docs(), API: cfg.API},
 		&settings.Room{},
 		&directories.Room{},
 		&people.Room{Users: all.company, Accounts: all.accounts},
