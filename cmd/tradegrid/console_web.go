@@ -69,7 +69,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&signin.Room{Accounts: all.accounts, Users: all.company, Operators: all.operators, Log: cfg.Log},
 		&account.Room{Accounts: all.accounts},
 		&companies.Room{Companies: all.company, Accounts: all.accounts, Usage: cfg.Platform},
-		&platform.Room{Platform: cfg.Platform, Companies: all.company, MailDir: cfg.MailDir},
+		&platform.Room{Platform: cfg.Platform, MailDir: cfg.MailDir},
 		&home.Room{},
 		&find.Room{},
 		&dealpages.Room{Deals: all.deals},
