@@ -31,6 +31,17 @@ type API interface {
 // Input is what an operation is called with. The company of the admin API is filled in.
 type Input = httpapi.Input
 
+// JSON is an answer as clients get it, for pages that show any resource from a table.
+type JSON = json.RawMessage
+
+// Decode reads an answer.
+func Decode(answer JSON, into any) error {
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("read answer of the API: %w", err)
+	}
+	return nil
+}
+
 // ByID is the input of an operation on a record.
 func ByID(id uuid.UUID) Input { return Input{Path: map[string]string{"id": id.String()}} }
 
@@ -60,7 +71,7 @@ func operation(api API, id string) httpapi.Operation {
 }
 
 // Call calls an operation of the external API as the person who is signed in. All its rules hold; a change is recorded with who made
-// it. T is the type that the operation returns, or a [json.RawMessage] for its JSON; another type is an error. Errors of the operation
+// it. T is the type that the operation returns, or [JSON]; another type is an error. Errors of the operation
 // are the [apierr.Error] of the API.
 func Call[T any](ctx context.Context, q *Request, id string, in Input) (T, error) {
 	return call[T](ctx, q, q.app.cfg.External, in, id)
@@ -92,22 +103,17 @@ type Reply struct {
 }
 
 // Into decodes the answer.
-func (r *Reply) Into(v any) error {
-	if err := json.Unmarshal(r.Body, v); err != nil {
-		return fmt.Errorf("read answer of the API: %w", err)
-	}
-	return nil
-}
+func (r *Reply) Into(v any) error { return Decode(r.Body, v) }
 
 // Call is [Call] for the JSON of an answer.
 func (q *Request) Call(ctx context.Context, id string, in Input) (*Reply, error) {
-	raw, err := Call[json.RawMessage](ctx, q, id, in)
+	raw, err := Call[JSON](ctx, q, id, in)
 	return &Reply{raw}, err
 }
 
 // CallAdmin is [CallAdmin] for the JSON of an answer.
 func (q *Request) CallAdmin(ctx context.Context, id string, in Input) (*Reply, error) {
-	raw, err := CallAdmin[json.RawMessage](ctx, q, id, in)
+	raw, err := CallAdmin[JSON](ctx, q, id, in)
 	return &Reply{raw}, err
 }
 
