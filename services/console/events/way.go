@@ -30,7 +30,7 @@ type eventPage struct {
 
 // about is what the page of an event is made of.
 type about struct {
-	raw      json.RawMessage // the event as the API shows it
+	raw      web.JSON // the event as the API shows it
 	event    webhooks.EventEnvelope
 	fates    []webhooks.Explanation
 	names    map[uuid.UUID]string
@@ -89,7 +89,7 @@ func (r *Room) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
 	if err != nil {
 		return web.Watched{}, err
 	}
-	if _, err := web.Call[json.RawMessage](ctx, q, "getEvent", withWay(id)); err != nil {
+	if _, err := web.Call[web.JSON](ctx, q, "getEvent", withWay(id)); err != nil {
 		return web.Watched{}, err
 	}
 	return r.watched(q, id), nil
@@ -110,11 +110,11 @@ func (r *Room) traceOf(way *webhooks.EventWay) string {
 
 // about reads an event, its way, what became of it for each subscription, and the request behind it.
 func (r *Room) about(ctx context.Context, q *web.Request, id uuid.UUID) (a about, err error) {
-	if a.raw, err = web.Call[json.RawMessage](ctx, q, "getEvent", withWay(id)); err != nil {
+	if a.raw, err = web.Call[web.JSON](ctx, q, "getEvent", withWay(id)); err != nil {
 		return a, err
 	}
-	if err := json.Unmarshal(a.raw, &a.event); err != nil {
-		return a, fmt.Errorf("read event: %w", err)
+	if err := web.Decode(a.raw, &a.event); err != nil {
+		return a, err
 	}
 	fates, err := web.Call[*list.Page[webhooks.Explanation]](ctx, q, "listEventDeliveries", of(id))
 	if err != nil {

@@ -2,8 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -70,15 +68,15 @@ type secretPage struct {
 
 // showSecret is the one page that shows a secret. It takes JSON: a form that is sent twice gets the answer that was stored, from which
 // the type cannot be read back, because it hides what it holds.
-func showSecret(q *web.Request, answer json.RawMessage, text string) (web.Answer, error) {
+func showSecret(q *web.Request, answer web.JSON, text string) (web.Answer, error) {
 	var s struct {
 		ID     uuid.UUID `json:"id"`
 		URL    string    `json:"url"`
 		Name   *string   `json:"name"`
 		Secret string    `json:"secret"`
 	}
-	if err := json.Unmarshal(answer, &s); err != nil {
-		return web.Answer{}, fmt.Errorf("read the secret of a subscription: %w", err)
+	if err := web.Decode(answer, &s); err != nil {
+		return web.Answer{}, err
 	}
 	name := nameOf(webhooks.Subscription{SubscriptionFields: webhooks.SubscriptionFields{URL: s.URL, Name: s.Name}})
 	page := q.Path("/webhooks/" + s.ID.String())
@@ -104,7 +102,7 @@ func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
 	// Of the form that is sent twice, the second would take the secret that receivers still have out of the overlap.
 	in := web.ByID(id)
 	in.Body, in.Version = webhooks.RotateSecretInput{OverlapHours: hours}, q.FormVersion()
-	rotated, err := web.Call[json.RawMessage](ctx, q, "rotateWebhookSecret", in)
+	rotated, err := web.Call[web.JSON](ctx, q, "rotateWebhookSecret", in)
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -235,7 +235,7 @@ func (r *Room) create(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Form.Get("do") == "try" {
 		return r.tried(ctx, q, d)
 	}
-	made, err := web.Call[json.RawMessage](ctx, q, d.operation(), web.Input{Body: d.body(q), Key: keyOf(q.Form)})
+	made, err := web.Call[web.JSON](ctx, q, d.operation(), web.Input{Body: d.body(q), Key: keyOf(q.Form)})
 	if web.Refused(err) {
 		d.err = err
 		a, err := r.formOf(ctx, q, d, nil)
