@@ -97,26 +97,6 @@ func call[T any](ctx context.Context, q *Request, api API, in Input, id string) 
 	return got, err
 }
 
-// Reply is the JSON of an answer.
-type Reply struct {
-	Body json.RawMessage // exactly as a client gets it
-}
-
-// Into decodes the answer.
-func (r *Reply) Into(v any) error { return Decode(r.Body, v) }
-
-// Call is [Call] for the JSON of an answer.
-func (q *Request) Call(ctx context.Context, id string, in Input) (*Reply, error) {
-	raw, err := Call[JSON](ctx, q, id, in)
-	return &Reply{raw}, err
-}
-
-// CallAdmin is [CallAdmin] for the JSON of an answer.
-func (q *Request) CallAdmin(ctx context.Context, id string, in Input) (*Reply, error) {
-	raw, err := CallAdmin[JSON](ctx, q, id, in)
-	return &Reply{raw}, err
-}
-
 // SendWithToken sends a request of the external API with a token, as a client does. The role of the person has no part in it; their
 // address has, for the addresses that may use the token.
 func (q *Request) SendWithToken(ctx context.Context, token string, d transport.Direct) *transport.Answer {
@@ -163,8 +143,5 @@ const maxShown = 256 << 10
 
 // Show prepares an answer and its request for a page.
 func (q *Request) Show(id string, in Input, answer any) Shown {
-	if r, ok := answer.(*Reply); ok {
-		answer = r.Body
-	}
 	return Shown{JSON: PrettyOf(answer), Curl: q.Curl(id, in)}
 }

@@ -1,4 +1,4 @@
-// Package web is the console: the pages that people open. It stands on the services of the platform as the APIs do, with a
+// Package web is the console: the pages that people open. It reads and changes records by the operations of the APIs, see [Call], with a
 // caller whose scopes follow from the role, and knows no SQL and no rule of its own. Each area is a package below, a [Room], with
 // its handlers and templates side by side. The layer lies between cmd and the services: no service imports it.
 // See docs/console.md.
