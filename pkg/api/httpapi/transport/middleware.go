@@ -55,7 +55,7 @@ func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 
 // begin begins the span of a request.
 func begin(ctx context.Context, method, path string) (context.Context, trace.Span) {
-	return otel.Tracer("tradegrid/httpapi").Start(ctx, method, trace.WithSpanKind(trace.SpanKindServer),
+	return otel.Tracer("tradegrid/httpapi").Start(ctx, method, trace.WithSpanKind(trace.SpanKindServer), //nolint:spancheck // callers end it
 		trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", path)))
 }
 
