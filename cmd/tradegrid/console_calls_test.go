@@ -1,15 +1,21 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/services/business/sales"
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
+	"github.com/tradegrid/tradegrid/services/business/warehouse"
 )
 
 var (
@@ -45,4 +51,32 @@ func TestPagesCallOperationsWithTheirTypes(t *testing.T) {
 		}
 	}
 	require.Greater(t, calls, 80)
+}
+
+// twice calls an operation twice with the same key, as a form that is sent twice does. The second answer is made of the JSON that was stored.
+func twice[T any](c integration, id string, in httpapi.Input) {
+	c.p.t.Helper()
+	var first, again T
+	in.Key = uuid.NewString()
+	require.NoError(c.p.t, c.api.Call(c.p.t.Context(), c.by, id, in, &first), id)
+	require.NoError(c.p.t, c.api.Call(c.p.t.Context(), c.by, id, in, &again), id)
+	want, err := json.Marshal(first)
+	require.NoError(c.p.t, err)
+	got, err := json.Marshal(again)
+	require.NoError(c.p.t, err)
+	require.JSONEq(c.p.t, string(want), string(got), id)
+}
+
+func TestFormsThatAreSentTwiceGetTheSameRecord(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.boardShop()
+	c := p.calls(s)
+	at := time.Now().UTC().AddDate(0, 0, 2).Truncate(24 * time.Hour).Add(10 * time.Hour)
+	twice[scheduling.Booking](c, "createBooking", httpapi.Input{Body: map[string]any{"resourceId": s.records["resource"], "startAt": at, "customerName": s.name, "customerPhone": "+49 30 23125 707", "durationMinutes": 60}})
+	twice[warehouse.Stock](c, "adjustStock", httpapi.Input{Body: map[string]any{"productId": s.records["/stock"], "warehouseId": s.records["warehouse"], "targetQty": 3, "reason": "counted"}})
+	shift := map[string]string{"id": s.records["/shifts"]}
+	twice[sales.CashMovement](c, "createCashMovement", httpapi.Input{Path: shift, Body: map[string]any{"type": "in", "amount": 500, "reason": "change"}})
+	require.NoError(t, c.api.Call(t.Context(), c.by, "closeShift", httpapi.Input{Path: shift, Body: map[string]any{"closingCash": 10500}}, new(sales.Shift)))
+	twice[sales.Shift](c, "openShift", httpapi.Input{Body: map[string]any{"openingCash": 100}})
 }

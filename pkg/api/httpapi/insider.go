@@ -43,7 +43,8 @@ type Input struct {
 
 // Call answers a call of an operation by an insider as the API answers a request with a token. It sets into, which points to what
 // the operation returns, or to a [json.RawMessage] for what clients get. Errors are those that clients see, of the type
-// [apierr.Error], but for an operation that there is not, or that returns another type: nothing is called then.
+// [apierr.Error], but for an operation that there is not, or that returns another type: nothing is called then. With a key, a repeat gets
+// the answer that was stored as JSON, so that the type has to be one that can be read from its JSON.
 func (a *API) Call(ctx context.Context, by Insider, id string, in Input, into any) error {
 	o := a.operations[id]
 	if o == nil {
