@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/services/platform/audit"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/roles"
@@ -45,23 +45,17 @@ func (p *pages) calls(s premises) integration {
 // do makes a request, which must succeed, and decodes the answer.
 func (c integration) do(method, target string, body any) map[string]any {
 	c.p.t.Helper()
-	d := transport.Direct{Method: method, Target: target, Header: map[string]string{"Content-Type": "application/json"}}
-	if body != nil {
-		raw, err := json.Marshal(body)
-		require.NoError(c.p.t, err)
-		d.Body = raw
-	}
-	a := c.api.Do(c.p.t.Context(), c.by, d)
-	require.Nil(c.p.t, a.Fault, "%s %s: %s", method, target, a.Body)
+	answer, err := apitest.Inside(c.p.t.Context(), c.api, c.by, method, target, body)
+	require.NoError(c.p.t, err, "%s %s", method, target)
 	got := map[string]any{}
-	if a.Body[0] == '[' {
+	if answer[0] == '[' {
 		got["items"] = []any{}
 		var all []any
-		require.NoError(c.p.t, json.Unmarshal(a.Body, &all))
+		require.NoError(c.p.t, json.Unmarshal(answer, &all))
 		got["items"] = all
 		return got
 	}
-	require.NoError(c.p.t, json.Unmarshal(a.Body, &got))
+	require.NoError(c.p.t, json.Unmarshal(answer, &got))
 	return got
 }
 
@@ -103,15 +97,11 @@ func (p *pages) boardShop() premises {
 // resource makes a resource by the admin API.
 func (p *pages) resource(s premises, body map[string]any) string {
 	p.t.Helper()
-	raw, err := json.Marshal(body)
+	api := p.NewAdminAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
+	answer, err := apitest.Inside(p.t.Context(), api, p.calls(s).by, "POST", "/companies/"+s.id.String()+"/scheduling/resources", body)
 	require.NoError(p.t, err)
-	by := p.calls(s).by
-	a := p.NewAdminAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}).Do(p.t.Context(), by, transport.Direct{
-		Method: "POST", Target: "/companies/" + s.id.String() + "/scheduling/resources", Body: raw, Header: map[string]string{"Content-Type": "application/json"},
-	})
-	require.Nil(p.t, a.Fault, "%s", a.Body)
 	var made struct{ ID string }
-	require.NoError(p.t, json.Unmarshal(a.Body, &made))
+	require.NoError(p.t, json.Unmarshal(answer, &made))
 	return made.ID
 }
 

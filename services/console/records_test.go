@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
@@ -42,14 +41,14 @@ func (p *pages) call(s premises, api *httpapi.API, method, path, body string) ma
 	place, err := p.Company.Place(p.t.Context(), s.id)
 	require.NoError(p.t, err)
 	by := httpapi.Insider{Principal: place.Principal(s.people[company.RoleOwner].ID, "test", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.9")}
-	d := transport.Direct{Method: method, Target: path}
+	var sent any
 	if body != "" {
-		d.Body, d.Header = []byte(body), map[string]string{"Content-Type": "application/json"}
+		sent = json.RawMessage(body)
 	}
-	a := api.Do(p.t.Context(), by, d)
-	require.Less(p.t, a.Status, 300, "%s %s: %s", method, path, a.Body)
+	raw, err := apitest.Inside(p.t.Context(), api, by, method, path, sent)
+	require.NoError(p.t, err, "%s %s", method, path)
 	var answer map[string]any
-	require.NoError(p.t, json.Unmarshal(a.Body, &answer), string(a.Body))
+	require.NoError(p.t, json.Unmarshal(raw, &answer), string(raw))
 	return answer
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/company"
@@ -30,18 +30,16 @@ import (
 // do calls an operation of an API as somebody who may do anything in a company.
 func (p *pages) do(api *httpapi.API, id tenant.ID, method, target string, body any) map[string]any {
 	p.t.Helper()
-	raw, err := json.Marshal(body)
-	require.NoError(p.t, err)
 	place, err := p.Company.Place(p.t.Context(), id)
 	require.NoError(p.t, err)
 	by := httpapi.Insider{Principal: place.Principal(uuid.New(), "test", access.Scopes{"*:write"})}
 	if api == p.admin {
 		target = "/companies/" + id.String() + target
 	}
-	a := api.Do(p.t.Context(), by, transport.Direct{Method: method, Target: target, Body: raw, Header: map[string]string{"Content-Type": "application/json"}})
-	require.Nil(p.t, a.Fault, "%s %s", method, target)
+	answer, err := apitest.Inside(p.t.Context(), api, by, method, target, body)
+	require.NoError(p.t, err, "%s %s", method, target)
 	var got map[string]any
-	require.NoError(p.t, json.Unmarshal(a.Body, &got))
+	require.NoError(p.t, json.Unmarshal(answer, &got))
 	return got
 }
 

@@ -33,7 +33,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
-	"github.com/tradegrid/tradegrid/pkg/kit/cputime"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -118,8 +117,8 @@ type API struct {
 	illustrated func() error // adds the examples to desc, once
 	examples    func() (map[string][]Example, error)
 	ops         []Op
-	types       map[string][2]reflect.Type // of bodies and answers, by operationId; they know the order of fields
-	described   sync.Map                   // operationId → Operation, of those that somebody asked for
+	operations  map[string]*operation // by operationId
+	described   sync.Map              // operationId → Operation, of those that somebody asked for
 	lists       []*ListSource
 	batches     []*BatchSource
 	keys        *idempotency.Store
@@ -188,7 +187,7 @@ func New(cfg Config) *API {
 		of = adminSurface
 	}
 	keys := idempotency.New(idempotency.Config{DB: cfg.DB, TTL: cfg.KeyTTL, Lease: cfg.KeyLease, Keys: cfg.Keys, Quota: cfg.KeyQuota})
-	a := &API{types: map[string][2]reflect.Type{}, cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now), uploads: newUploads(cfg.UploadBytes)}
+	a := &API{operations: map[string]*operation{}, cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now), uploads: newUploads(cfg.UploadBytes)}
 	a.illustrated, a.examples = sync.OnceValue(a.illustrate), sync.OnceValues(a.readExamples)
 	a.server = transport.New(transport.Config{
 		Edge: cfg.Edge, Base: of.base, Release: cfg.Release, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
@@ -212,6 +211,8 @@ type Reply[T any] struct {
 	Body   T
 	raw    []byte // the body as stored for replays
 	status int    // 0 = that of the operation
+
+	written bool // Body is empty: raw is the body
 }
 
 // reply is a [Reply] with a body of any type. What is done with all of them takes this one: generic code is compiled anew for each
@@ -222,7 +223,12 @@ type reply struct {
 	status int
 }
 
-func (r *Reply[T]) plain() reply { return reply{r.Body, r.raw, r.status} }
+func (r *Reply[T]) plain() reply {
+	if r.written {
+		return reply{nil, r.raw, r.status}
+	}
+	return reply{r.Body, r.raw, r.status}
+}
 
 // OK returns a reply with a body.
 func OK[T any](body T) *Reply[T] { return &Reply[T]{Body: body} }
@@ -251,7 +257,7 @@ func (a *API) register(op Op, input, body reflect.Type, handle func(context.Cont
 		op.MaxBody = DefaultMaxBody
 	}
 	op.base, op.rel, op.Path = a.surface.base, op.Path, a.surface.path(op)
-	o := &operation{Op: op}
+	o := &operation{Op: op, answer: body}
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
@@ -264,7 +270,7 @@ func (a *API) register(op Op, input, body reflect.Type, handle func(context.Cont
 	if op.Uploads != nil {
 		ho.RequestBody = &huma.RequestBody{Required: true, Description: "the file as it is", Content: fileContent(op.Uploads)}
 	}
-	run := func(ctx context.Context, r *request) (*response, error) {
+	o.run = func(ctx context.Context, r *request) (*response, error) {
 		in := reflect.New(input)
 		if err := r.bind(in.Elem()); err != nil {
 			return nil, err
@@ -280,17 +286,19 @@ func (a *API) register(op Op, input, body reflect.Type, handle func(context.Cont
 	a.desc.AddOperation(&ho)
 	jsontype.AllowMore(a.desc.Components.Schemas.Map())
 	a.server.Route(op.Method, op.Path, func(fc *fiber.Ctx) error {
-		a.serve(fc, o, run)
+		a.receives(fc, o)
 		return nil
 	})
 	a.ops = append(a.ops, op)
-	a.types[op.ID] = [2]reflect.Type{o.binder.Body(), body}
+	a.operations[op.ID] = o
 	a.server.ShowRoute(op.Method, op.Path, op.Status)
 }
 
 type operation struct {
 	Op
 	binder *binding.Binder
+	answer reflect.Type // of success
+	run    func(context.Context, *request) (*response, error)
 }
 
 // needed is the scope that the operation requires, such as orders:write.
@@ -301,34 +309,29 @@ func (o *operation) needed() string {
 	return o.Scope + ":read"
 }
 
-// serve runs the checks of a request in the order documented in docs/reference/authentication.md#order-of-checks.
-func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *request) (*response, error)) {
+// serve runs the checks of a request in the order documented in docs/reference/authentication.md#order-of-checks, then its operation,
+// and has its response sent.
+func (a *API) serve(ctx context.Context, r *request, send func(*response, error)) {
 	if a.cfg.Gate != nil {
 		leave, err := a.cfg.Gate.Enter()
 		if err != nil {
-			a.server.Fail(fc, err)
+			send(nil, err)
 			return
 		}
 		defer leave()
 	}
-	ctx, cancel := context.WithTimeout(fc.UserContext(), a.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.Timeout)
 	defer cancel()
-	r := &request{api: a, fc: fc, op: o, unread: transport.BodyOf(fc), insider: insiderOf(fc), meter: cputime.New(a.cfg.ThreadTime)}
-	fc.Locals(requestKey{}, r)
 	defer r.close()
 	defer r.meter.Measure()()
 	defer r.chargeProcessor()
 	defer r.releaseKey(ctx)
 	ctx, resp, err := r.checks(ctx)
 	if err == nil && resp == nil {
-		resp, err = run(ctx, r)
+		resp, err = r.op.run(ctx, r)
 	}
 	if err == nil {
 		resp, err = r.storeResponse(ctx, resp)
 	}
-	if err != nil {
-		a.server.Fail(fc, err)
-		return
-	}
-	r.write(resp)
+	send(resp, err)
 }

@@ -43,8 +43,9 @@ func (s *BatchSource) answer(ctx context.Context, call *Call, items []BatchItem)
 	return OK(BatchResults{Results: b.all.results}), nil
 }
 
-func (b *batchRequest) fault(err error) *apierr.Error {
-	return b.call.req.api.server.FaultOf(b.call.req.fc, err)
+func (b *batchRequest) fault(ctx context.Context, err error) *apierr.Error {
+	r := b.call.req
+	return r.api.server.Fault(ctx, err, "method", r.op.Method, "route", r.op.base+r.op.Path, "request_id", r.id)
 }
 
 // readDone reads the results of those of the items that earlier requests with the same key have made.
@@ -65,9 +66,9 @@ func (b *batchRequest) readDone(ctx context.Context, count int) error {
 }
 
 // part validates the items from one to another, unless they are already, and returns their slice.
-func (b *batchRequest) part(from, to int) *batchSlice {
+func (b *batchRequest) part(ctx context.Context, from, to int) *batchSlice {
 	if first := max(from, b.prepared); first < to {
-		b.source.prepare(b.all.part(first, to), b.call.req.handling() == binding.Strict, b.fault)
+		b.source.prepare(b.all.part(first, to), b.call.req.handling() == binding.Strict, func(err error) *apierr.Error { return b.fault(ctx, err) })
 		b.prepared = to
 	}
 	return b.all.part(from, to)
@@ -83,7 +84,7 @@ func (b *batchRequest) run(ctx context.Context) error {
 			continue
 		}
 		began := time.Now()
-		sl := b.part(i, b.end(i, size))
+		sl := b.part(ctx, i, b.end(i, size))
 		err := b.store(ctx, sl)
 		switch {
 		case err == nil:
@@ -106,7 +107,7 @@ func (b *batchRequest) run(ctx context.Context) error {
 			again = true
 			continue
 		}
-		f := b.fault(err) //nolint:contextcheck // the request has its own
+		f := b.fault(ctx, err)
 		for j, change := range sl.changes {
 			if change != nil {
 				sl.fail(j, f)
@@ -115,7 +116,7 @@ func (b *batchRequest) run(ctx context.Context) error {
 		clear(sl.changes)
 		i, size, again = i+len(sl.items), 1, false
 		if temporary(f) {
-			b.skip(i, f)
+			b.skip(ctx, i, f)
 			return nil
 		}
 	}
@@ -155,13 +156,13 @@ func giveWay(ctx context.Context, took time.Duration) {
 }
 
 // skip fails the items from one on, because the platform cannot work now.
-func (b *batchRequest) skip(from int, f *apierr.Error) {
+func (b *batchRequest) skip(ctx context.Context, from int, f *apierr.Error) {
 	for i := from; i < len(b.all.items); i++ {
 		if stored, ok := b.done[i]; ok {
 			b.all.results[i] = stored
 			continue
 		}
-		sl := b.part(i, i+1)
+		sl := b.part(ctx, i, i+1)
 		if sl.changes[0] != nil {
 			sl.results[0] = BatchResult{
 				Index: i, Status: f.Status, ID: sl.items[0].id(), Code: f.Code, Message: "the item was not attempted, because the one before failed; send it again",

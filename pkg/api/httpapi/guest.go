@@ -29,7 +29,7 @@ func (r *request) admitGuest(ctx context.Context, ip netip.Addr) (signed bool, e
 	if !signed {
 		return false, nil
 	}
-	r.address, r.guest = ip, true
+	r.guest = true
 	r.call.Principal = &access.Principal{Company: company, Rate: access.Rate{Unlimited: true, InFlight: guestsInFlight}}
 	trace.SpanFromContext(ctx).SetAttributes(attribute.String("app.company.id", company.String()))
 	return true, nil

@@ -17,7 +17,7 @@ func (r *request) claimKey(ctx context.Context) (*response, error) {
 	if !r.op.Mutating() {
 		return nil, nil //nolint:nilnil // no stored response
 	}
-	key, err := idempotency.ParseKey(func(name string) (string, bool) { return r.header(name), r.hasHeader(name) })
+	key, err := idempotency.ParseKey(r.Header)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (r *request) fingerprint() []byte {
 		query = append(query, arg.Name+"="+arg.Value)
 	}
 	slices.Sort(query)
-	fmt.Fprintf(h, "%s\n%s\n%s\n", r.fc.Method(), r.fc.Path(), strings.Join(query, "&"))
+	fmt.Fprintf(h, "%s\n%s\n%s\n", r.op.Method, r.Path(), strings.Join(query, "&"))
 	switch {
 	case r.upload != nil:
 		h.Write(r.upload.SHA256[:])

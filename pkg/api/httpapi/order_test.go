@@ -87,7 +87,7 @@ func TestEveryOperationIsGuarded(t *testing.T) {
 	f.token("no component", func(p *access.Principal) { p.Components = access.Components{"deals"} })
 	f.token("no plan", func(p *access.Principal) { p.PlanAPI = false })
 
-	require.Len(t, f.api.Ops(), 10)
+	require.Len(t, f.api.Ops(), 11)
 	for _, op := range f.api.Ops() {
 		ask := func(token string) response {
 			r := request{method: op.Method, path: strings.ReplaceAll(op.Path, "{id}", uuid.NewString()), token: token}

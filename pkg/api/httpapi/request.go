@@ -7,7 +7,6 @@ import (
 	"mime"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -41,24 +40,35 @@ type Call struct {
 
 // request holds the state of one request.
 type request struct {
-	api      *API
-	fc       *fiber.Ctx
-	op       *operation
-	unread   *transport.Body
-	address  netip.Addr
-	insider  *Insider          // nil = the request came over a connection
-	sender   *access.Principal // whose token was sent, also if it must not be used; nil = unknown
-	body     binding.Body
-	upload   *Upload
-	guest    bool // has no token
-	call     Call
-	release  func()
-	taken    *loadshed.Reservation // of the request
-	reserved *loadshed.Reservation // of the response
-	ignored  []string              // unknown fields and parameters
-	paid     int                   // units of the rate limit
-	meter    *cputime.Meter        // of its processor time
-	charged  float64               // units for processor time, beyond those that are paid
+	message
+	api         *API
+	op          *operation
+	id          string // as its response and logs name it
+	unread      *transport.Body
+	address     netip.Addr
+	insider     *Insider          // nil = the request came over a connection
+	valued      bool              // the caller takes what the operation returns, and not its JSON
+	sender      *access.Principal // whose token was sent, also if it must not be used; nil = unknown
+	body        binding.Body
+	upload      *Upload
+	headersOnly bool // HEAD: the body of the response is not sent
+	guest       bool // has no token
+	call        Call
+	release     func()
+	taken       *loadshed.Reservation // of the request
+	reserved    *loadshed.Reservation // of the response
+	ignored     []string              // unknown fields and parameters
+	paid        int                   // units of the rate limit
+	meter       *cputime.Meter        // of its processor time
+	charged     float64               // units for processor time, beyond those that are paid
+}
+
+// message is what was asked, and the headers of the response: [network] over a connection, [within] from this process.
+type message interface {
+	binding.Source
+	Path() string // as it was sent, from the root of the host
+	Header(name string) (value string, sent bool)
+	SetHeader(name, value string) // of the response
 }
 
 func (r *request) close() {
@@ -104,7 +114,7 @@ func (r *request) media(length int) error {
 		return nil
 	}
 	if coding := r.header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
-		r.fc.Set(fiber.HeaderAcceptEncoding, "identity")
+		r.SetHeader(fiber.HeaderAcceptEncoding, "identity")
 		return apierr.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body uncompressed, without Content-Encoding")
 	}
 	media, _, err := mime.ParseMediaType(r.header(fiber.HeaderContentType))
@@ -167,10 +177,10 @@ func (o *operation) tooLarge() error {
 
 func (r *request) authenticate(ctx context.Context) error {
 	if r.insider != nil {
-		r.address, r.call.Principal = r.insider.Address, r.insider.Principal
+		r.call.Principal = r.insider.Principal
 		return nil
 	}
-	ip := r.api.server.ClientIP(r.fc)
+	ip := r.address
 	failures := r.api.failures.Check(ip)
 	if r.op.Guest != nil && !r.hasHeader(fiber.HeaderAuthorization) {
 		if signed, err := r.admitGuest(ctx, ip); signed {
@@ -178,7 +188,7 @@ func (r *request) authenticate(ctx context.Context) error {
 		}
 	}
 	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip, failures.OK)
-	r.address, r.sender = ip, p
+	r.sender = p
 	if err == nil {
 		r.call.Principal = p
 		if r.api.cfg.Admin == nil {
@@ -190,7 +200,7 @@ func (r *request) authenticate(ctx context.Context) error {
 		if err := r.countFailure(ip); err != nil {
 			return err
 		}
-		r.fc.Set(fiber.HeaderWWWAuthenticate, `Bearer error="invalid_token"`)
+		r.SetHeader(fiber.HeaderWWWAuthenticate, `Bearer error="invalid_token"`)
 	}
 	return err
 }
@@ -282,12 +292,12 @@ func (r *request) rateHeaders(d ratelimit.Decision) {
 		return
 	}
 	quota := r.call.Rate.PerWindow()
-	r.fc.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
-	r.fc.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
-	r.fc.Set("X-RateLimit-Cost", strconv.Itoa(r.cost()))
-	r.fc.Set("X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds))
-	r.fc.Set("RateLimit-Policy", `"default";q=`+strconv.Itoa(quota)+`;w=`+strconv.Itoa(rateWindow))
-	r.fc.Set("RateLimit", `"default";r=`+strconv.Itoa(d.Remaining)+`;t=`+strconv.Itoa(d.ResetSeconds))
+	r.SetHeader("X-RateLimit-Limit", strconv.Itoa(d.Limit))
+	r.SetHeader("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
+	r.SetHeader("X-RateLimit-Cost", strconv.Itoa(r.cost()))
+	r.SetHeader("X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds))
+	r.SetHeader("RateLimit-Policy", `"default";q=`+strconv.Itoa(quota)+`;w=`+strconv.Itoa(rateWindow))
+	r.SetHeader("RateLimit", `"default";r=`+strconv.Itoa(d.Remaining)+`;t=`+strconv.Itoa(d.ResetSeconds))
 }
 
 func (r *request) plan(context.Context) error {
@@ -344,37 +354,14 @@ func (r *request) condition(context.Context) error {
 	return err
 }
 
-func (r *request) header(name string) string { return r.fc.Get(name) }
-
-func (r *request) hasHeader(name string) bool { return len(r.fc.Request().Header.PeekAll(name)) > 0 }
-
-// Param implements [binding.Source].
-func (r *request) Param(in, name string) string {
-	switch in {
-	case "path":
-		return unescaped(r.fc.Params(name))
-	case "header":
-		return r.fc.Get(name)
-	}
-	return r.fc.Query(name) // the first one; binding refuses a second
+func (r *request) header(name string) string {
+	value, _ := r.Header(name)
+	return value
 }
 
-// unescaped decodes a segment of a path. One that cannot be decoded stays as it is.
-func unescaped(segment string) string {
-	text, err := url.PathUnescape(segment)
-	if err != nil {
-		return segment
-	}
-	return text
-}
-
-// QueryArgs implements [binding.Source].
-func (r *request) QueryArgs() []binding.QueryArg {
-	var all []binding.QueryArg
-	for name, value := range r.fc.Context().QueryArgs().All() {
-		all = append(all, binding.QueryArg{Name: string(name), Value: string(value)})
-	}
-	return all
+func (r *request) hasHeader(name string) bool {
+	_, sent := r.Header(name)
+	return sent
 }
 
 // bind validates the request and fills the input of its operation.
@@ -403,7 +390,7 @@ func (r *request) showIgnored(names []string) {
 		return
 	}
 	r.ignored = slices.Compact(slices.Sorted(slices.Values(append(r.ignored, names...))))
-	r.fc.Set("X-Ignored-Fields", headerSafe(strings.Join(r.ignored, ", ")))
+	r.SetHeader("X-Ignored-Fields", headerSafe(strings.Join(r.ignored, ", ")))
 }
 
 // headerSafe makes text from a client safe for a header: no control characters, and bounded in length.

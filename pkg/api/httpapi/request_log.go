@@ -47,8 +47,8 @@ func (a *API) answered(fc *fiber.Ctx, start time.Time, took time.Duration) {
 	}
 	a.cfg.Requests.Record(r.sender, fc.Response().StatusCode(), r.paid > 0, func() Served {
 		s := Served{
-			At: start, Took: took, RequestID: transport.RequestID(fc), Method: fc.Method(), Target: strings.TrimPrefix(fc.OriginalURL(), a.surface.base),
-			Op: r.op.Op, Status: fc.Response().StatusCode(), Address: r.address, Entity: r.concerns(), Refusal: transport.RefusalOf(fc), Body: r.body.Raw,
+			At: start, Took: took, RequestID: r.id, Method: fc.Method(), Target: strings.TrimPrefix(fc.OriginalURL(), a.surface.base),
+			Op: r.op.Op, Status: fc.Response().StatusCode(), Address: r.address, Entity: r.concerns(fc), Refusal: transport.RefusalOf(fc), Body: r.body.Raw,
 		}
 		if fc.Get(fiber.HeaderXRequestID) != s.RequestID {
 			s.ID, _ = uuid.Parse(s.RequestID)
@@ -58,9 +58,9 @@ func (a *API) answered(fc *fiber.Ctx, start time.Time, took time.Duration) {
 }
 
 // concerns is the record that the request created, or else the first that its path names.
-func (r *request) concerns() uuid.UUID {
-	if r.fc.Response().StatusCode() == http.StatusCreated {
-		at := string(r.fc.Response().Header.Peek(fiber.HeaderLocation))
+func (r *request) concerns(fc *fiber.Ctx) uuid.UUID {
+	if fc.Response().StatusCode() == http.StatusCreated {
+		at := string(fc.Response().Header.Peek(fiber.HeaderLocation))
 		if id, err := uuid.Parse(at[strings.LastIndexByte(at, '/')+1:]); err == nil {
 			return id
 		}
@@ -70,6 +70,6 @@ func (r *request) concerns() uuid.UUID {
 	if name == "" {
 		return uuid.Nil
 	}
-	id, _ := uuid.Parse(r.fc.Params(name))
+	id, _ := uuid.Parse(fc.Params(name))
 	return id
 }

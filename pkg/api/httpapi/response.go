@@ -46,6 +46,7 @@ type response struct {
 	status   int
 	headers  map[string]string
 	body     []byte
+	value    any   // what body is made of; nil if only that is known
 	file     *File // instead of body
 	replayed bool
 }
@@ -81,7 +82,7 @@ func (r *request) fileResponse(ctx context.Context, f *File) (resp *response, er
 	}
 	switch {
 	case f.Open == nil:
-	case r.fc.Method() == http.MethodHead:
+	case r.headersOnly:
 		f.Body = unsent{bytes.NewReader(nil)}
 	default:
 		f.Body, err = f.Open()
@@ -96,8 +97,8 @@ func (r *request) has(resp *response) bool {
 
 // response encodes a reply, unless it is encoded already.
 func (c *Call) response(got reply) (*response, error) {
-	resp := &response{status: cmp.Or(got.status, c.op.Status), body: got.raw}
-	if resp.status == http.StatusNoContent {
+	resp := &response{status: cmp.Or(got.status, c.op.Status), body: got.raw, value: got.body}
+	if resp.status == http.StatusNoContent || c.req.valued && c.claim == nil {
 		return resp, nil
 	}
 	resp.headers = map[string]string{}
@@ -164,33 +165,4 @@ func (a *API) reads(path string) bool {
 		rest, below := strings.CutPrefix(op.Path, path+"/{")
 		return below && op.Method == http.MethodGet && strings.IndexByte(rest, '}') == len(rest)-1
 	})
-}
-
-func (r *request) write(resp *response) {
-	for name, value := range resp.headers {
-		r.fc.Set(name, value)
-	}
-	if resp.replayed {
-		r.fc.Set("X-Idempotent-Replayed", "true")
-	}
-	if r.has(resp) {
-		r.fc.Status(http.StatusNotModified)
-		if resp.file != nil && resp.file.Body != nil {
-			_ = resp.file.Body.Close() // it is not read
-		}
-		return
-	}
-	r.fc.Status(resp.status)
-	if resp.status == http.StatusNoContent {
-		return
-	}
-	if resp.file != nil {
-		f := resp.file
-		transport.SendFile(r.fc, f.Media, transport.Disposition(f.Inline, f.Name), f.Size, paidFile{f.Body, r}, r.reserved)
-		r.reserved = nil // released when the file is sent
-		return
-	}
-	r.fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	transport.Send(r.fc, resp.body, r.reserved)
-	r.reserved = nil // released when the body is sent
 }

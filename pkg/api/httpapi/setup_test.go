@@ -233,6 +233,9 @@ func (s *things) register(api *httpapi.API) {
 	httpapi.Register(api, group.Op("GET", "/things/broken", "brokenThing", "Broken", 200), func(context.Context, *plainThing) (*httpapi.Reply[string], error) {
 		return nil, s.broken
 	})
+	httpapi.Register(api, group.Op("GET", "/things/written", "writtenThing", "Written", 200), func(context.Context, *plainThing) (*httpapi.Reply[thing], error) {
+		return httpapi.Written[thing]([]byte(`{"name":"by hand"}`)), nil
+	})
 	httpapi.Register(api, group.Op("GET", "/things/{id}", "getThing", "Read", 200), s.get)
 	httpapi.Register(api, inOneTx(group.Op("PATCH", "/things/{id}", "updateThing", "Change", 200)), s.update)
 	httpapi.Register(api, inOneTx(group.Op("DELETE", "/things/{id}", "deleteThing", "Delete", 204)), s.remove)

@@ -66,22 +66,22 @@ func (a *API) Operation(id string) (o Operation, ok bool) {
 }
 
 func (a *API) shapes(id string) (o Operation, ok bool) {
-	i := slices.IndexFunc(a.ops, func(op Op) bool { return op.ID == id })
-	if i < 0 {
+	known, ok := a.operations[id]
+	if !ok {
 		return o, false
 	}
-	o.Op = a.ops[i]
-	described, types := operationOf(a.desc.Paths[o.Path], o.Method), a.types[id]
+	o.Op = known.Op
+	described := operationOf(a.desc.Paths[o.Path], o.Method)
 	for _, p := range described.Parameters {
 		s := a.shape(p.Schema, nil, 0)
 		s.Name, s.In, s.Doc, s.Required = p.Name, p.In, cmp.Or(p.Description, s.Doc), p.Required
 		o.Params = append(o.Params, s)
 	}
 	if described.RequestBody != nil {
-		o.Body = a.shapeOf(described.RequestBody.Content, types[0])
+		o.Body = a.shapeOf(described.RequestBody.Content, known.binder.Body())
 	}
 	if res := described.Responses[strconv.Itoa(cmp.Or(o.Status, http.StatusOK))]; res != nil {
-		o.Answer = a.shapeOf(res.Content, types[1])
+		o.Answer = a.shapeOf(res.Content, known.answer)
 	}
 	return o, true
 }

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/binding"
-	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
@@ -159,7 +158,7 @@ func (r *request) audit(tx *db.Tx, body any) error {
 		return nil
 	}
 	c := AdminChange{
-		At: tx.Now(), Operator: r.call.TokenName, Operation: r.op.ID, Company: r.call.Company, RequestID: transport.RequestID(r.fc), Entity: r.entity(body),
+		At: tx.Now(), Operator: r.call.TokenName, Operation: r.op.ID, Company: r.call.Company, RequestID: r.id, Entity: r.entity(body),
 	}
 	if len(r.body.Raw) > 0 {
 		tree, err := r.body.Tree()

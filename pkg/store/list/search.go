@@ -104,6 +104,9 @@ func (f *From) UnmarshalText(b []byte) error {
 	return err
 }
 
+// String is the bound as a parameter.
+func (f From) String() string { return time.Time(f).UTC().Format(time.RFC3339Nano) }
+
 // Schema implements [huma.SchemaProvider].
 func (From) Schema(huma.Registry) *huma.Schema {
 	return boundSchema("a date means its start in UTC")
@@ -121,6 +124,9 @@ func (t *To) UnmarshalText(b []byte) error {
 	*t = To(v)
 	return err
 }
+
+// String is the bound as a parameter.
+func (t To) String() string { return time.Time(t).UTC().Format(time.RFC3339Nano) }
 
 // Schema implements [huma.SchemaProvider].
 func (To) Schema(huma.Registry) *huma.Schema {

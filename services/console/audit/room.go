@@ -15,7 +15,7 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// Changes is the record.
+// Changes is the record. The operation of the admin API is for operators, and not for people of a company.
 type Changes interface {
 	Changes(ctx context.Context, by access.Caller, f audit.Filter) (*list.Page[audit.Change], error)
 }

@@ -47,7 +47,7 @@ func chosen(q *web.Request) (c choice, ok bool) {
 
 func (r *Room) bookForm(ctx context.Context, q *web.Request, key string, refused error) (p bookPage, err error) {
 	at, _ := chosen(q)
-	res, err := r.Bookings.Resource(ctx, q.Caller, at.resource)
+	res, err := web.Call[scheduling.Resource](ctx, q, "getResource", web.ByID(at.resource))
 	if err != nil {
 		return p, err
 	}
@@ -85,12 +85,8 @@ func (r *Room) book(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if service := q.Form.Get("service"); service != "" {
 		body["serviceId"] = service
 	}
-	reply, err := q.Call(ctx, "createBooking", web.Input{Body: body, Key: q.Form.Get("key")})
+	b, err := web.Call[scheduling.Booking](ctx, q, "createBooking", web.Input{Body: body, Key: q.Form.Get("key")})
 	if err == nil {
-		var b scheduling.Booking
-		if err := reply.Into(&b); err != nil {
-			return web.Answer{}, err
-		}
 		return web.Go(state{day: dayOfTime(b.StartAt.Std(), q.Zone)}.href(q) + "&done=bookings.book"), nil
 	}
 	if !web.Refused(err) {
@@ -158,12 +154,11 @@ func (r *Room) reschedule(ctx context.Context, q *web.Request) (web.Answer, erro
 	if resource != b.ResourceID.String() {
 		body["resourceId"] = resource
 	}
-	reply, err := q.Call(ctx, "updateBooking", web.Input{Path: map[string]string{"id": b.ID.String()}, Body: body, Version: versionOf(q)})
+	in := web.ByID(b.ID)
+	in.Body, in.Version = body, versionOf(q)
+	moved, err := web.Call[scheduling.Booking](ctx, q, "updateBooking", in)
 	if err == nil {
-		if err := reply.Into(&b); err != nil {
-			return web.Answer{}, err
-		}
-		return web.Go(state{day: dayOfTime(b.StartAt.Std(), q.Zone)}.href(q) + "&done=bookings.move"), nil
+		return web.Go(state{day: dayOfTime(moved.StartAt.Std(), q.Zone)}.href(q) + "&done=bookings.move"), nil
 	}
 	if !web.Refused(err) {
 		return web.Answer{}, err

@@ -213,13 +213,13 @@ func (p *calendarPage) say(q *web.Request, s state, sp span) {
 // read reads the resources and the bookings of a span.
 func (r *Room) read(ctx context.Context, q *web.Request, s state, sp *span) error {
 	if s.resource != nil {
-		one, err := r.Bookings.Resource(ctx, q.Caller, *s.resource)
+		one, err := web.Call[scheduling.Resource](ctx, q, "getResource", web.ByID(*s.resource))
 		if err != nil {
 			return err
 		}
 		sp.resources = []scheduling.Resource{one}
 	} else {
-		found, err := r.Bookings.Resources(ctx, q.Caller, scheduling.ResourceFilter{Params: list.Params{Page: s.page, PageSize: maxResources}, Sort: "name", ActiveOnly: true})
+		found, err := web.List[scheduling.Resource](ctx, q, "listResources", scheduling.ResourceFilter{Params: list.Params{Page: s.page, PageSize: maxResources}, Sort: "name", ActiveOnly: true})
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (r *Room) read(ctx context.Context, q *web.Request, s state, sp *span) erro
 	from, to := list.From(sp.start().Add(-longest)), list.To(sp.end().Add(-time.Millisecond))
 	f := scheduling.BookingFilter{Params: list.Params{PageSize: pageOf}, Sort: "startAt", Status: shown, DateFrom: &from, DateTo: &to, ResourceID: s.resource}
 	for range maxPages {
-		page, err := r.Bookings.Bookings(ctx, q.Caller, f)
+		page, err := web.List[scheduling.Booking](ctx, q, "listBookings", f)
 		if err != nil {
 			return err
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"github.com/tradegrid/tradegrid/services/business/scheduling"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -15,11 +13,11 @@ var commands = map[string]string{"confirm": "confirmBooking", "cancel": "cancelB
 
 // one reads the booking that the address names.
 func (r *Room) one(ctx context.Context, q *web.Request) (scheduling.Booking, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	id, err := q.PathID("id")
 	if err != nil {
-		return scheduling.Booking{}, web.NoPage()
+		return scheduling.Booking{}, err
 	}
-	return r.Bookings.Booking(ctx, q.Caller, id)
+	return web.Call[scheduling.Booking](ctx, q, "getBooking", web.ByID(id))
 }
 
 // versionOf is the version that a form was made from; without one, the change is not tied to a version.
@@ -43,7 +41,9 @@ func (r *Room) command(ctx context.Context, q *web.Request) (web.Answer, error) 
 	if !ok {
 		return web.Go(s.href(q)), nil
 	}
-	_, err = q.Call(ctx, op, web.Input{Path: map[string]string{"id": b.ID.String()}, Version: versionOf(q)})
+	in := web.ByID(b.ID)
+	in.Version = versionOf(q)
+	_, err = web.Call[scheduling.Booking](ctx, q, op, in)
 	if err == nil {
 		return web.Go(s.href(q) + "&done=bookings." + do), nil
 	}

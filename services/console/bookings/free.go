@@ -92,8 +92,8 @@ func (r *Room) further(q *web.Request, s state, path string, pairs ...string) []
 // choices are the services and resources that a search can name.
 func (r *Room) choices(ctx context.Context, q *web.Request, s state) (services, resources []web.Option, err error) {
 	services = []web.Option{{Text: q.T("bookings.any_service")}}
-	if q.Allows("catalog", false) && q.Has("catalog") {
-		found, err := r.Offerings.List(ctx, q.Caller, offerings.Filter{Params: list.Params{PageSize: maxServices}, Sort: "name"})
+	if q.Offers("listServices") {
+		found, err := web.List[offerings.ListItem](ctx, q, "listServices", offerings.Filter{Params: list.Params{PageSize: maxServices}, Sort: "name"})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -101,7 +101,7 @@ func (r *Room) choices(ctx context.Context, q *web.Request, s state) (services, 
 			services = append(services, web.Option{Value: o.ID.String(), Text: o.Name, Selected: o.ID.String() == q.Form.Get("service")})
 		}
 	}
-	found, err := r.Bookings.Resources(ctx, q.Caller, scheduling.ResourceFilter{Params: list.Params{PageSize: maxChoices}, Sort: "name", ActiveOnly: true})
+	found, err := web.List[scheduling.Resource](ctx, q, "listResources", scheduling.ResourceFilter{Params: list.Params{PageSize: maxChoices}, Sort: "name", ActiveOnly: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +114,7 @@ func (r *Room) choices(ctx context.Context, q *web.Request, s state) (services, 
 
 // search fills the page with free slots. What the API refuses stands above the form.
 func (r *Room) search(ctx context.Context, q *web.Request, p *freePage, in scheduling.Search, slotAt func(id uuid.UUID, at time.Time) slot) error {
-	found, err := r.Bookings.Availability(ctx, q.Caller, in)
+	found, err := web.Call[scheduling.Availability](ctx, q, "searchAvailability", web.Input{Query: web.Query(in)})
 	if web.Refused(err) {
 		p.Fault = web.Fault(err)
 		return nil

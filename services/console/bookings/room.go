@@ -2,16 +2,9 @@
 package bookings
 
 import (
-	"context"
 	"embed"
 	"io/fs"
 
-	"github.com/google/uuid"
-
-	"github.com/tradegrid/tradegrid/pkg/kit/access"
-	"github.com/tradegrid/tradegrid/pkg/store/list"
-	"github.com/tradegrid/tradegrid/services/business/offerings"
-	"github.com/tradegrid/tradegrid/services/business/scheduling"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -24,25 +17,8 @@ const (
 	component = "scheduling"
 )
 
-// Service knows resources and bookings.
-type Service interface {
-	Resources(ctx context.Context, by access.Caller, f scheduling.ResourceFilter) (*list.Page[scheduling.Resource], error)
-	Resource(ctx context.Context, by access.Caller, id uuid.UUID) (scheduling.Resource, error)
-	Bookings(ctx context.Context, by access.Caller, f scheduling.BookingFilter) (*list.Page[scheduling.Booking], error)
-	Booking(ctx context.Context, by access.Caller, id uuid.UUID) (scheduling.Booking, error)
-	Availability(ctx context.Context, by access.Caller, in scheduling.Search) (scheduling.Availability, error)
-}
-
-// Offerings knows the services that can be booked.
-type Offerings interface {
-	List(ctx context.Context, by access.Caller, f offerings.Filter) (*list.Page[offerings.ListItem], error)
-}
-
 // Room has the pages.
-type Room struct {
-	Bookings  Service
-	Offerings Offerings
-}
+type Room struct{}
 
 // Name implements [web.Room].
 func (*Room) Name() string { return "bookings" }

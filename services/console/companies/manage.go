@@ -2,7 +2,6 @@ package companies
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,15 +28,14 @@ func of(q *web.Request) map[string]string {
 }
 
 // read reads the company in the address.
-func read(ctx context.Context, q *web.Request) (c company.Company, raw json.RawMessage, err error) {
+func read(ctx context.Context, q *web.Request) (c company.Company, raw web.JSON, err error) {
 	if _, err := uuid.Parse(q.HTTP.PathValue("id")); err != nil {
 		return c, nil, web.NoPage()
 	}
-	reply, err := q.CallAdmin(ctx, "getCompany", web.Input{Path: of(q)})
-	if err != nil {
+	if raw, err = web.CallAdmin[web.JSON](ctx, q, "getCompany", web.Input{Path: of(q)}); err != nil {
 		return c, nil, err
 	}
-	return c, reply.Body, reply.Into(&c)
+	return c, raw, web.Decode(raw, &c)
 }
 
 func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
@@ -102,12 +100,8 @@ func actionsOf(q *web.Request, c company.Company, at string) []web.Action {
 // components lists those that there are, with a switch for each.
 func components(ctx context.Context, q *web.Request, c company.Company, at string) (web.Table, error) {
 	t := web.Table{Label: q.T("settings.components"), Columns: []web.Column{{Text: q.T("companies.component")}, {Text: q.T("people.status")}, {}}}
-	reply, err := q.CallAdmin(ctx, "getAccess", web.Input{})
+	all, err := web.CallAdmin[company.AccessInfo](ctx, q, "getAccess", web.Input{})
 	if err != nil {
-		return t, err
-	}
-	var all company.AccessInfo
-	if err := reply.Into(&all); err != nil {
 		return t, err
 	}
 	for _, name := range all.Components {
@@ -131,7 +125,7 @@ func components(ctx context.Context, q *web.Request, c company.Company, at strin
 
 func (r *Room) update(ctx context.Context, q *web.Request) (web.Answer, error) {
 	f := web.Fields{Op: q.AdminOperation("updateCompany"), Texts: "settings"}
-	_, err := q.CallAdmin(ctx, "updateCompany", web.Input{Path: of(q), Body: q.BodyOf(f, q.Form)})
+	_, err := web.CallAdmin[company.Company](ctx, q, "updateCompany", web.Input{Path: of(q), Body: q.BodyOf(f, q.Form)})
 	if isRefusal(err) {
 		f.Typed, f.Err = q.Form, err
 		return r.showWith(ctx, q, f, nil)
@@ -158,7 +152,7 @@ func (r *Room) component(ctx context.Context, q *web.Request) (web.Answer, error
 }
 
 func (r *Room) command(ctx context.Context, q *web.Request, operation string, body any) (web.Answer, error) {
-	_, err := q.CallAdmin(ctx, operation, web.Input{Path: of(q), Body: body})
+	_, err := web.CallAdmin[company.Company](ctx, q, operation, web.Input{Path: of(q), Body: body})
 	if isRefusal(err) {
 		return r.showWith(ctx, q, web.Fields{}, err)
 	}

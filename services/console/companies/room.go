@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -20,9 +21,8 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// Companies lists companies and makes them with their first owner.
+// Companies makes companies. The operation of the admin API does not invite their first owner in the same transaction.
 type Companies interface {
-	Companies(ctx context.Context, by access.Caller, f company.Filter) (*list.Page[company.Company], error)
 	Create(ctx context.Context, tx *db.Tx, in company.NewCompany) (company.Company, error)
 	InvitePerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, in company.Invitation) (company.User, error)
 }
@@ -80,7 +80,7 @@ var statuses = []string{company.Active, company.Archived}
 
 func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	f := company.Filter{
-		Params: list.Params{PageSize: 50, Search: q.Form.Get("q"), Cursor: q.Form.Get("cursor")},
+		Params: list.Params{PageSize: 50, Search: strings.TrimSpace(q.Form.Get("q")), Cursor: q.Form.Get("cursor")},
 		Status: web.OneOf(q.Form.Get("status"), statuses), Plan: web.OneOf(q.Form.Get("plan"), plans(q)),
 	}
 	kind := web.OneOf(q.Form.Get("kind"), []string{"test", "live"})
@@ -88,7 +88,7 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 		test := kind == "test"
 		f.IsTest = &test
 	}
-	found, err := r.Companies.Companies(ctx, q.Caller, f)
+	found, err := web.CallAdmin[*list.Page[company.Company]](ctx, q, "listCompanies", web.Input{Query: web.Query(f)})
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -75,7 +75,7 @@ func (r *Room) board(ctx context.Context, q *web.Request) (web.Answer, error) {
 // fill reads the board of a type; "" = the default one.
 func (r *Room) fill(ctx context.Context, q *web.Request, of string, no *refused) (boardPage, error) {
 	p := boardPage{Header: web.Header{Title: q.T("deals.title"), Links: []web.Link{{Text: q.T("deals.list"), Href: q.Path("/deals/list")}}}, Moves: q.Allows(scope, true), Post: q.Path("/deals/")}
-	types, err := r.Deals.Types(ctx, q.Caller, deals.Directory{})
+	types, err := web.Call[[]deals.Type](ctx, q, "listDealTypes", web.Input{})
 	if err != nil {
 		return p, err
 	}
@@ -122,7 +122,7 @@ func (r *Room) columns(ctx context.Context, q *web.Request, p *boardPage, stages
 	for i, s := range stages {
 		ids[i] = s.ID
 		group.Go(func() (err error) {
-			cards[i], err = r.Deals.List(within, q.Caller, deals.Filter{Params: list.Params{PageSize: maxCards, Order: "desc"}, Sort: "boardOrder", StageID: &s.ID})
+			cards[i], err = web.List[deals.ListItem](within, q, "listDeals", deals.Filter{Params: list.Params{PageSize: maxCards, Order: "desc"}, Sort: "boardOrder", StageID: &s.ID})
 			return err
 		})
 	}
@@ -136,7 +136,7 @@ func (r *Room) columns(ctx context.Context, q *web.Request, p *boardPage, stages
 	var reasons []deals.LostReason
 	if no != nil {
 		var err error
-		if reasons, err = r.Deals.LostReasons(ctx, q.Caller, deals.Directory{}); err != nil {
+		if reasons, err = web.Call[[]deals.LostReason](ctx, q, "listDealLostReasons", web.Input{}); err != nil {
 			return err
 		}
 	}

@@ -3,19 +3,18 @@ package deals
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
 // move moves a deal by the command of the API. The card of one that is refused shows why.
 func (r *Room) move(ctx context.Context, q *web.Request) (web.Answer, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	id, err := q.PathID("id")
 	if err != nil {
-		return web.Answer{}, web.NoPage()
+		return web.Answer{}, err
 	}
-	d, err := r.Deals.Get(ctx, q.Caller, id)
+	d, err := web.Call[deals.Deal](ctx, q, "getDeal", web.ByID(id))
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -24,7 +23,9 @@ func (r *Room) move(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if no.reason != "" {
 		body["lostReasonId"] = no.reason
 	}
-	_, no.err = q.Call(ctx, "moveDeal", web.Input{Path: map[string]string{"id": id.String()}, Body: body, Version: q.FormVersion()})
+	in := web.ByID(id)
+	in.Body, in.Version = body, q.FormVersion()
+	_, no.err = web.Call[deals.Deal](ctx, q, "moveDeal", in)
 	if no.err == nil {
 		return web.Go(web.With(q.Path("/deals"), "type", d.TypeID.String(), "moved", id.String())), nil
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
-	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -23,12 +22,8 @@ const (
 	component = "deals"
 )
 
-// Service knows deals and their types.
+// Service adds up what the API has no operation for.
 type Service interface {
-	Types(ctx context.Context, by access.Caller, d deals.Directory) ([]deals.Type, error)
-	LostReasons(ctx context.Context, by access.Caller, d deals.Directory) ([]deals.LostReason, error)
-	List(ctx context.Context, by access.Caller, f deals.Filter) (*list.Page[deals.ListItem], error)
-	Get(ctx context.Context, by access.Caller, id uuid.UUID) (deals.Deal, error)
 	StageSums(ctx context.Context, by access.Caller, stages []uuid.UUID) ([]deals.StageSum, error)
 }
 

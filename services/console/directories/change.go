@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -168,7 +169,7 @@ func (r *Room) makeDefault(ctx context.Context, q *web.Request) (web.Answer, err
 
 // change makes a change of the entry in the address, and shows it again.
 func (r *Room) change(ctx context.Context, q *web.Request, p place, operation, done string, body any, inForm bool) (web.Answer, error) {
-	_, err := q.CallAdmin(ctx, operation, web.Input{Path: p.path(p.id(q)), Body: body, Version: q.FormVersion()})
+	_, err := web.CallAdmin[web.JSON](ctx, q, operation, web.Input{Path: p.path(p.id(q)), Body: body, Version: q.FormVersion()})
 	if refused(err) {
 		return r.showWith(ctx, q, p, err, inForm)
 	}
@@ -176,7 +177,7 @@ func (r *Room) change(ctx context.Context, q *web.Request, p place, operation, d
 }
 
 func (r *Room) remove(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	_, err := q.CallAdmin(ctx, p.Remove, web.Input{Path: p.path(p.id(q))})
+	_, err := web.CallAdmin[httpapi.None](ctx, q, p.Remove, web.Input{Path: p.path(p.id(q))})
 	if refused(err) {
 		return r.showWith(ctx, q, p, err, false)
 	}
@@ -199,7 +200,7 @@ func (r *Room) order(ctx context.Context, q *web.Request, p place) (web.Answer, 
 	for i, e := range wanted {
 		if i > 0 && e.number("sortOrder") <= last || i == 0 && e.number("sortOrder") > int64(len(wanted)) {
 			e.fields["sortOrder"] = float64(last + 1)
-			if _, err := q.CallAdmin(ctx, p.Update, web.Input{Path: p.path(e.id()), Body: map[string]any{"sortOrder": last + 1}}); err != nil {
+			if _, err := web.CallAdmin[web.JSON](ctx, q, p.Update, web.Input{Path: p.path(e.id()), Body: map[string]any{"sortOrder": last + 1}}); err != nil {
 				return web.Answer{}, err
 			}
 		}
@@ -213,11 +214,11 @@ func (r *Room) all(ctx context.Context, q *web.Request, p place) ([]entry, error
 	if p.of != nil {
 		return r.partsOf(ctx, q, p)
 	}
-	reply, err := q.CallAdmin(ctx, p.List, web.Input{Query: p.Query})
+	raw, err := web.CallAdmin[web.JSON](ctx, q, p.List, web.Input{Query: p.Query})
 	if err != nil {
 		return nil, err
 	}
-	found, err := pageOf(p.Directory, reply)
+	found, err := pageOf(p.Directory, raw)
 	return found.items, err
 }
 

@@ -90,16 +90,16 @@ type page struct {
 	next  string
 }
 
-func pageOf(d resources.Directory, r *web.Reply) (p page, err error) {
+func pageOf(d resources.Directory, raw web.JSON) (p page, err error) {
 	if !d.Paged {
-		err = r.Into(&p.items)
+		err = web.Decode(raw, &p.items)
 		return p, err
 	}
 	var got struct {
 		Items      []entry `json:"items"`
 		NextCursor *string `json:"nextCursor"`
 	}
-	if err = r.Into(&got); err == nil && got.NextCursor != nil {
+	if err = web.Decode(raw, &got); err == nil && got.NextCursor != nil {
 		p.next = *got.NextCursor
 	}
 	p.items = got.Items

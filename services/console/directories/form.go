@@ -24,22 +24,22 @@ const maxChoices = 200
 
 // choices are the records that a field refers to.
 func (r *Room) choices(ctx context.Context, q *web.Request, from string) ([]web.Option, error) {
-	var reply *web.Reply
+	var raw web.JSON
 	var err error
 	d, ok := byName(from)
 	page := url.Values{"pageSize": {strconv.Itoa(maxChoices)}}
 	switch {
 	case ok && d.Paged:
-		reply, err = q.CallAdmin(ctx, d.List, web.Input{Query: page})
+		raw, err = web.CallAdmin[web.JSON](ctx, q, d.List, web.Input{Query: page})
 	case ok:
-		reply, err = q.CallAdmin(ctx, d.List, web.Input{Query: d.Query})
+		raw, err = web.CallAdmin[web.JSON](ctx, q, d.List, web.Input{Query: d.Query})
 	case from == resources.OfUsers:
-		reply, err = q.CallAdmin(ctx, "listUsers", web.Input{})
+		raw, err = web.CallAdmin[web.JSON](ctx, q, "listUsers", web.Input{})
 	case from == resources.OfServices:
 		d.Paged = true
-		reply, err = q.Call(ctx, "listServices", web.Input{Query: page})
+		raw, err = web.Call[web.JSON](ctx, q, "listServices", web.Input{Query: page})
 	default:
-		reply, err = q.Call(ctx, "listCategories", web.Input{})
+		raw, err = web.Call[web.JSON](ctx, q, "listCategories", web.Input{})
 	}
 	if known, refused := apierr.As(err); refused && known.Status == http.StatusForbidden {
 		return []web.Option{}, nil // the company has no such component, or the person may not see it: ids are shown as they are
@@ -47,7 +47,7 @@ func (r *Room) choices(ctx context.Context, q *web.Request, from string) ([]web.
 	if err != nil {
 		return nil, err
 	}
-	found, err := pageOf(d, reply)
+	found, err := pageOf(d, raw)
 	options := make([]web.Option, 0, len(found.items))
 	for _, e := range found.items {
 		text := e.title()
@@ -152,14 +152,14 @@ func (r *Room) crumbs(ctx context.Context, q *web.Request, p place) ([]web.Link,
 
 // entry reads an entry.
 func (r *Room) entry(ctx context.Context, q *web.Request, p place, id string) (e entry, err error) {
-	reply, err := q.CallAdmin(ctx, p.Get, web.Input{Path: p.path(id)})
+	raw, err := web.CallAdmin[web.JSON](ctx, q, p.Get, web.Input{Path: p.path(id)})
 	if apierr.Is(err, "VALIDATION_ERROR") {
 		return e, web.NoPage() // the id is none
 	}
 	if err != nil {
 		return e, err
 	}
-	return e, reply.Into(&e)
+	return e, web.Decode(raw, &e)
 }
 
 func (r *Room) create(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
@@ -185,7 +185,7 @@ func (r *Room) create(ctx context.Context, q *web.Request, p place) (web.Answer,
 		}
 		body["sortOrder"] = last + 1 // a new one is the last
 	}
-	reply, err := q.CallAdmin(ctx, p.Create, in)
+	raw, err := web.CallAdmin[web.JSON](ctx, q, p.Create, in)
 	if refused(err) {
 		f.Typed, f.Err = q.Form, err
 		a, err := r.formOf(ctx, q, p, f)
@@ -195,7 +195,7 @@ func (r *Room) create(ctx context.Context, q *web.Request, p place) (web.Answer,
 		return web.Answer{}, err
 	}
 	var made entry
-	if err := reply.Into(&made); err != nil {
+	if err := web.Decode(raw, &made); err != nil {
 		return web.Answer{}, err
 	}
 	to := p.back(q)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -179,7 +180,7 @@ func (r *Room) saveHours(ctx context.Context, q *web.Request) (web.Answer, error
 	if q.Form.Has("copy") {
 		return r.hoursOf(q, e, grid(q, all), nil), nil
 	}
-	_, err = q.CallAdmin(ctx, "updateResource", web.Input{Path: map[string]string{"id": e.id()}, Body: map[string]any{"workingHours": all}})
+	_, err = web.CallAdmin[scheduling.Resource](ctx, q, "updateResource", web.Input{Path: map[string]string{"id": e.id()}, Body: map[string]any{"workingHours": all}})
 	if refused(err) {
 		w := grid(q, all)
 		for i := range w.Days {

@@ -33,11 +33,11 @@ func (r *Room) list(d resources.Directory) web.Handler {
 			query.Set("pageSize", "50")
 			maps.DeleteFunc(query, func(_ string, v []string) bool { return v[0] == "" })
 		}
-		reply, err := q.CallAdmin(ctx, d.List, web.Input{Query: query})
+		raw, err := web.CallAdmin[web.JSON](ctx, q, d.List, web.Input{Query: query})
 		if err != nil {
 			return web.Answer{}, err
 		}
-		found, err := pageOf(d, reply)
+		found, err := pageOf(d, raw)
 		if err != nil {
 			return web.Answer{}, err
 		}

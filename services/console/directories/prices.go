@@ -6,7 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/business/clients"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -30,14 +33,6 @@ const (
 	pricesPageSize = 50
 	itemsFound     = 10 // of each kind
 )
-
-type listPrice struct {
-	ID        string  `json:"id"`
-	Kind      string  `json:"kind"`
-	RefID     string  `json:"refId"`
-	VariantID *string `json:"variantId"`
-	Price     int64   `json:"price"`
-}
 
 type item struct {
 	ID    string  `json:"id"`
@@ -67,15 +62,8 @@ func (r *Room) prices(ctx context.Context, q *web.Request, e entry) (*pricesPage
 	if cursor := q.Form.Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	reply, err := q.CallAdmin(ctx, "listPrices", web.Input{Path: map[string]string{"id": e.id()}, Query: query})
+	got, err := web.CallAdmin[*list.Page[clients.ListPrice]](ctx, q, "listPrices", web.Input{Path: map[string]string{"id": e.id()}, Query: query})
 	if err != nil {
-		return nil, err
-	}
-	var got struct {
-		Items      []listPrice `json:"items"`
-		NextCursor *string     `json:"nextCursor"`
-	}
-	if err := reply.Into(&got); err != nil {
 		return nil, err
 	}
 	items, err := r.itemsOf(ctx, q, got.Items)
@@ -87,7 +75,7 @@ func (r *Room) prices(ctx context.Context, q *web.Request, e entry) (*pricesPage
 		p.Table.Columns = append(p.Table.Columns, web.Column{})
 	}
 	for _, price := range got.Items {
-		p.Table.Rows = append(p.Table.Rows, priceRow(q, at, price, items[price.RefID], may))
+		p.Table.Rows = append(p.Table.Rows, priceRow(q, at, price, items[price.RefID.String()], may))
 	}
 	if got.NextCursor != nil {
 		p.Table.Next = web.With(at, "cursor", *got.NextCursor)
@@ -98,22 +86,22 @@ func (r *Room) prices(ctx context.Context, q *web.Request, e entry) (*pricesPage
 	return p, err
 }
 
-func priceRow(q *web.Request, at string, price listPrice, of item, may bool) []web.Cell {
+func priceRow(q *web.Request, at string, price clients.ListPrice, of item, may bool) []web.Cell {
 	name := web.Text(of.title())
 	if of.ID == "" {
-		name = web.Code(price.RefID, "")
+		name = web.Code(price.RefID.String(), "")
 	}
 	if price.VariantID != nil {
-		name = name.With(q.T("directories.variant", *price.VariantID))
+		name = name.With(q.T("directories.variant", price.VariantID.String()))
 	}
 	usual := web.Number("–")
 	if of.Price != nil {
 		usual = web.Number(q.Money(*of.Price))
 	}
-	row := []web.Cell{name, usual, web.Number(q.Money(price.Price))}
+	row := []web.Cell{name, usual, web.Number(q.Money(int64(price.Price)))}
 	if may {
 		row = append(row, web.Do(web.Action{
-			ID: "price-" + price.ID, Text: q.T("directories.delete"), Post: at + "/prices/" + price.ID + "/delete", Small: true, Kind: "danger",
+			ID: "price-" + price.ID.String(), Text: q.T("directories.delete"), Post: at + "/prices/" + price.ID.String() + "/delete", Small: true, Kind: "danger",
 			Confirm: q.T("directory.prices.delete", of.title()),
 		}))
 	}
@@ -121,13 +109,13 @@ func priceRow(q *web.Request, at string, price listPrice, of item, may bool) []w
 }
 
 // itemsOf reads the items that prices are of, by their ids: a call for each kind.
-func (r *Room) itemsOf(ctx context.Context, q *web.Request, prices []listPrice) (map[string]item, error) {
+func (r *Room) itemsOf(ctx context.Context, q *web.Request, prices []clients.ListPrice) (map[string]item, error) {
 	all := map[string]item{}
 	for kind, operation := range itemLists {
 		var ids []string
 		for _, p := range prices {
 			if p.Kind == kind {
-				ids = append(ids, p.RefID)
+				ids = append(ids, p.RefID.String())
 			}
 		}
 		if len(ids) == 0 {
@@ -145,7 +133,7 @@ func (r *Room) itemsOf(ctx context.Context, q *web.Request, prices []listPrice) 
 }
 
 func itemsBy(ctx context.Context, q *web.Request, operation string, query url.Values) ([]item, error) {
-	reply, err := q.Call(ctx, operation, web.Input{Query: query})
+	raw, err := web.Call[web.JSON](ctx, q, operation, web.Input{Query: query})
 	if known, ok := apierr.As(err); ok && known.Status == 403 {
 		return nil, nil // the company has no catalog: prices show ids
 	}
@@ -155,7 +143,7 @@ func itemsBy(ctx context.Context, q *web.Request, operation string, query url.Va
 	var got struct {
 		Items []item `json:"items"`
 	}
-	err = reply.Into(&got)
+	err = web.Decode(raw, &got)
 	return got.Items, err
 }
 
@@ -194,7 +182,7 @@ func (r *Room) setPrice(ctx context.Context, q *web.Request) (web.Answer, error)
 	if variant := q.Form.Get("variantId"); variant != "" {
 		body["variantId"] = variant
 	}
-	_, err := q.CallAdmin(ctx, "setPrice", web.Input{Path: p.path(id), Body: body})
+	_, err := web.CallAdmin[clients.ListPrice](ctx, q, "setPrice", web.Input{Path: p.path(id), Body: body})
 	if refused(err) {
 		return r.showWith(ctx, q, p, err, false)
 	}
@@ -204,7 +192,7 @@ func (r *Room) setPrice(ctx context.Context, q *web.Request) (web.Answer, error)
 func (r *Room) removePrice(ctx context.Context, q *web.Request) (web.Answer, error) {
 	p := place{Directory: mustHave("price-lists")}
 	id := p.id(q)
-	_, err := q.CallAdmin(ctx, "deletePrice", web.Input{Path: map[string]string{"id": id, "priceId": q.HTTP.PathValue("part")}})
+	_, err := web.CallAdmin[httpapi.None](ctx, q, "deletePrice", web.Input{Path: map[string]string{"id": id, "priceId": q.HTTP.PathValue("part")}})
 	if refused(err) {
 		return r.showWith(ctx, q, p, err, false)
 	}

@@ -29,9 +29,8 @@ var files embed.FS
 // scope is that of the operations of the API on event types.
 const scope = "webhooks"
 
-// Service knows subscriptions and the event log.
+// Service reads the event log backwards, which the API reads forward.
 type Service interface {
-	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
 	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) ([]webhooks.Logged, uuid.UUID, error)
 }
 
@@ -92,7 +91,7 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 }
 
 func (r *Room) subscriptions(ctx context.Context, q *web.Request) ([]webhooks.Subscription, error) {
-	found, err := r.Webhooks.Subscriptions(ctx, q.Caller, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
+	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return nil, err
 	}

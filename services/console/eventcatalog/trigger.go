@@ -48,14 +48,14 @@ func sender(q *web.Request) trigger.Sender {
 		if len(body) > 0 {
 			in.Body = json.RawMessage(body)
 		}
-		reply, err := q.Call(ctx, id, in)
+		raw, err := web.Call[web.JSON](ctx, q, id, in)
 		if known, ok := apierr.As(err); ok {
 			return known.Status, nil, err
 		}
 		if err != nil {
 			return 0, nil, err
 		}
-		return reply.Status, reply.Body, nil
+		return q.Operation(id).Status, raw, nil
 	}
 }
 

@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
@@ -104,7 +106,7 @@ func (r *Room) fields(ctx context.Context, q *web.Request, query *webhooks.Lates
 	if !q.Sees(web.Tokens) {
 		return fields, nil
 	}
-	tokens, err := r.Tokens.Tokens(ctx, q.Caller, true)
+	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{Query: url.Values{"includeRevoked": {"true"}}})
 	if err != nil {
 		return nil, err
 	}
@@ -121,14 +123,14 @@ func (r *Room) fields(ctx context.Context, q *web.Request, query *webhooks.Lates
 func (r *Room) ofRequest(ctx context.Context, q *web.Request, text string, p *listPage, query *webhooks.LatestQuery) error {
 	id, err := uuid.Parse(text)
 	if err == nil {
-		if _, err := r.Requests.Get(ctx, q.Caller, id); web.Refused(err) {
+		if _, err := web.Call[requests.RequestDetail](ctx, q, "getRequest", web.ByID(id)); web.Refused(err) {
 			id = uuid.Nil
 		} else if err != nil {
 			return err
 		}
 	}
 	if id == uuid.Nil {
-		found, err := r.Requests.List(ctx, q.Caller, requests.Query{RequestID: text, PageLimit: list.PageLimit{Limit: 1}})
+		found, err := web.Call[requests.Page](ctx, q, "listRequests", web.Input{Query: web.Query(requests.Query{RequestID: text, PageLimit: list.PageLimit{Limit: 1}})})
 		if web.Refused(err) || err == nil && len(found.Items) == 0 {
 			return web.NoPage()
 		}
@@ -137,7 +139,7 @@ func (r *Room) ofRequest(ctx context.Context, q *web.Request, text string, p *li
 		}
 		id = found.Items[0].ID
 	}
-	d, err := r.Requests.Get(ctx, q.Caller, id)
+	d, err := web.Call[requests.RequestDetail](ctx, q, "getRequest", web.ByID(id))
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
-	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
-	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
@@ -26,32 +24,15 @@ var files embed.FS
 // scope is that of the operations of the API on the event log.
 const scope = "events"
 
-// Service knows the event log and what became of events.
+// Service reads the event log backwards, which the API reads forward, and tells when an event has changed.
 type Service interface {
 	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) (found []webhooks.Logged, next uuid.UUID, err error)
-	EventWithWay(ctx context.Context, by access.Caller, id uuid.UUID) ([]byte, error)
-	EventDeliveries(ctx context.Context, by access.Caller, event uuid.UUID) (*list.Page[webhooks.Explanation], error)
-	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
-	Delivery(ctx context.Context, by access.Caller, id uuid.UUID) (webhooks.DeliveryDetail, error)
 	MarkEvent(ctx context.Context, company tenant.ID, event uuid.UUID) (string, error)
-}
-
-// Requests is the log of the requests of tokens.
-type Requests interface {
-	List(ctx context.Context, by access.Caller, q requests.Query) (requests.Page, error)
-	Get(ctx context.Context, by access.Caller, id uuid.UUID) (requests.RequestDetail, error)
-}
-
-// Tokens are those of the company.
-type Tokens interface {
-	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
 }
 
 // Room has the pages.
 type Room struct {
 	Events   Service
-	Requests Requests
-	Tokens   Tokens
 	TraceURL string // address of a trace, with {traceId}; "" = traces are not linked
 }
 

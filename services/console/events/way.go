@@ -30,6 +30,7 @@ type eventPage struct {
 
 // about is what the page of an event is made of.
 type about struct {
+	raw      web.JSON // the event as the API shows it
 	event    webhooks.EventEnvelope
 	fates    []webhooks.Explanation
 	names    map[uuid.UUID]string
@@ -49,18 +50,13 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	in := web.Input{Path: map[string]string{"eventId": id.String()}, Query: url.Values{"include": {"way"}}}
-	reply, err := q.Call(ctx, "getEvent", in)
-	if err != nil {
-		return web.Answer{}, err
-	}
 	p := eventPage{
 		Header: web.Header{
 			Title: a.event.Event, Facts: q.At(a.event.OccurredAt.Std()).Exact() + " · " + id.String(),
 			Crumbs: []web.Link{{Text: q.T("area.events"), Href: q.Path("/events")}},
 			Links:  []web.Link{{Text: q.T("events.of_record"), Href: web.With(q.Path("/events"), "entity", entityOf(a.event))}},
 		},
-		Note: a.note(q), Way: a.steps(q), API: q.Show("getEvent", in, reply), Live: live,
+		Note: a.note(q), Way: a.steps(q), API: q.Show("getEvent", withWay(id), a.raw), Live: live,
 	}
 	if trace := r.traceOf(a.event.Way); trace != "" {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("events.trace"), Href: trace})
@@ -77,13 +73,23 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return web.Show("events/event", a.event.Event, p), nil
 }
 
+// of is the input of an operation on an event.
+func of(id uuid.UUID) web.Input { return web.Input{Path: map[string]string{"eventId": id.String()}} }
+
+// withWay has the event come with its way.
+func withWay(id uuid.UUID) web.Input {
+	in := of(id)
+	in.Query = url.Values{"include": {"way"}}
+	return in
+}
+
 // watch is what the page of an event shows.
 func (r *Room) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Watched{}, err
 	}
-	if _, err := r.Events.EventWithWay(ctx, q.Caller, id); err != nil {
+	if _, err := web.Call[web.JSON](ctx, q, "getEvent", withWay(id)); err != nil {
 		return web.Watched{}, err
 	}
 	return r.watched(q, id), nil
@@ -104,18 +110,17 @@ func (r *Room) traceOf(way *webhooks.EventWay) string {
 
 // about reads an event, its way, what became of it for each subscription, and the request behind it.
 func (r *Room) about(ctx context.Context, q *web.Request, id uuid.UUID) (a about, err error) {
-	raw, err := r.Events.EventWithWay(ctx, q.Caller, id)
+	if a.raw, err = web.Call[web.JSON](ctx, q, "getEvent", withWay(id)); err != nil {
+		return a, err
+	}
+	if err := web.Decode(a.raw, &a.event); err != nil {
+		return a, err
+	}
+	fates, err := web.Call[*list.Page[webhooks.Explanation]](ctx, q, "listEventDeliveries", of(id))
 	if err != nil {
 		return a, err
 	}
-	if err := json.Unmarshal(raw, &a.event); err != nil {
-		return a, fmt.Errorf("read event: %w", err)
-	}
-	fates, err := r.Events.EventDeliveries(ctx, q.Caller, id)
-	if err != nil {
-		return a, err
-	}
-	subs, err := r.Events.Subscriptions(ctx, q.Caller, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}})
+	subs, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}})
 	if err != nil {
 		return a, err
 	}
@@ -137,7 +142,7 @@ func (r *Room) about(ctx context.Context, q *web.Request, id uuid.UUID) (a about
 		}
 	}
 	if way.RequestID != nil {
-		found, err := r.Requests.List(ctx, q.Caller, requests.Query{RequestID: *way.RequestID, PageLimit: list.PageLimit{Limit: 1}})
+		found, err := web.Call[requests.Page](ctx, q, "listRequests", web.Input{Query: web.Query(requests.Query{RequestID: *way.RequestID, PageLimit: list.PageLimit{Limit: 1}})})
 		if err != nil {
 			return a, err
 		}

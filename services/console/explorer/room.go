@@ -27,9 +27,8 @@ var files embed.FS
 // scope is that of the operations on tokens.
 const scope = "company"
 
-// Tokens are those of the company, of which the explorer may make one.
+// Tokens makes the token of the explorer. The operation of the admin API lets no token end after an hour.
 type Tokens interface {
-	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
 	IssueToken(ctx context.Context, tx *db.Tx, by access.Caller, in company.NewToken) (company.Issued, error)
 	RevokeToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (company.Token, error)
 	ForgetTokens(id tenant.ID)

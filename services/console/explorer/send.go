@@ -140,7 +140,7 @@ func (r *Room) send(ctx context.Context, q *web.Request) (web.Answer, error) {
 		return a.Refuse(), err
 	}
 	input := in.input(q, op)
-	req := transport.Direct{Method: op.Method, Target: target(op, input), Header: map[string]string{}, Body: in.raw(input)}
+	req := transport.Direct{Method: op.Method, Target: input.Target(op.Op), Header: map[string]string{}, Body: in.raw(input)}
 	if req.Body != nil {
 		req.Header["Content-Type"] = "application/json"
 	}
@@ -162,21 +162,6 @@ func (r *Room) send(ctx context.Context, q *web.Request) (web.Answer, error) {
 
 // risky reports whether a request changes records of a business.
 func risky(q *web.Request, op httpapi.Operation) bool { return op.Mutating() && !q.Company.IsTest }
-
-// target is the path of an operation with its parameters.
-func target(op httpapi.Operation, in web.Input) string {
-	segments := strings.Split(op.Path, "/")
-	for i, s := range segments {
-		if name, ok := strings.CutPrefix(s, "{"); ok {
-			segments[i] = url.PathEscape(in.Path[strings.TrimSuffix(name, "}")])
-		}
-	}
-	path := strings.Join(segments, "/")
-	if len(in.Query) > 0 {
-		path += "?" + in.Query.Encode()
-	}
-	return path
-}
 
 // shown prepares an answer for the page.
 func shown(q *web.Request, a *transport.Answer, took time.Duration) *result {

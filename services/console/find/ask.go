@@ -152,14 +152,14 @@ type page struct {
 
 // read reads a page. A filter that does not fit what was typed finds nothing.
 func read(ctx context.Context, q *web.Request, op string, query url.Values) (p page, err error) {
-	reply, err := q.Call(ctx, op, web.Input{Query: query})
+	raw, err := web.Call[web.JSON](ctx, q, op, web.Input{Query: query})
 	if nothing(err) {
 		return p, nil
 	}
 	if err != nil {
 		return p, err
 	}
-	return p, reply.Into(&p)
+	return p, web.Decode(raw, &p)
 }
 
 // nothing reports whether an error says that there is no such record, or that it cannot be one.
@@ -175,17 +175,17 @@ func ofID(q *web.Request, id string) (all []question) {
 			continue
 		}
 		all = append(all, func(ctx context.Context, q *web.Request) (found, error) {
-			call := q.Call
+			call := web.Call[web.JSON]
 			if s.Admin {
-				call = q.CallAdmin
+				call = web.CallAdmin[web.JSON]
 			}
-			reply, err := call(ctx, s.Get, web.Input{Path: map[string]string{s.Param: id}})
+			raw, err := call(ctx, q, s.Get, web.Input{Path: map[string]string{s.Param: id}})
 			if nothing(err) {
 				return found{}, nil
 			}
 			var r record
 			if err == nil {
-				err = reply.Into(&r)
+				err = web.Decode(raw, &r)
 			}
 			title := r.text(s.Title)
 			if title == "" {

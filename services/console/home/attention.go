@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/console/web"
 	webhookpages "github.com/tradegrid/tradegrid/services/console/webhooks"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 const (
@@ -24,12 +25,16 @@ func (r *Room) stock(ctx context.Context, q *web.Request) (part, error) {
 	if !q.Sees(web.Warehouse) || !q.Offers("listStocks") {
 		return part{}, nil
 	}
-	found, err := r.Stock.Stocks(ctx, q.Caller, warehouse.StockFilter{Params: list.Params{PageSize: 1}, GroupBy: "product", Level: []string{"reorder"}})
+	found, err := web.List[warehouse.StockItem](ctx, q, "listStocks", warehouse.StockFilter{Params: list.Params{PageSize: 1}, GroupBy: "product", Level: []string{"reorder"}})
+	f := web.Figure{Label: q.T("home.reorder"), Href: web.With(q.Path("/stock"), "level", "reorder")}
+	if late(err) {
+		return unknown(q, f), nil
+	}
 	if err != nil {
 		return part{}, err
 	}
 	n := record.OrZero(found.Total)
-	f := web.Figure{Label: q.T("home.reorder"), Value: web.Decimal(strconv.FormatInt(n, 10)), Href: web.With(q.Path("/stock"), "level", "reorder"), Kind: web.Good, Detail: q.T("home.reorder.none")}
+	f.Value, f.Kind, f.Detail = web.Decimal(strconv.FormatInt(n, 10)), web.Good, q.T("home.reorder.none")
 	if n > 0 {
 		f.Kind, f.Detail = web.Warn, q.T("home.reorder.some")
 	}
@@ -41,13 +46,16 @@ func (r *Room) shifts(ctx context.Context, q *web.Request) (out part, err error)
 	if !q.Sees(web.Sales) || !q.Offers("listShifts") {
 		return part{}, nil
 	}
-	found, err := r.Shifts.Shifts(ctx, q.Caller, sales.ShiftFilter{Params: list.Params{PageSize: 20, Order: "asc"}, Sort: "createdAt", Status: []string{"open"}})
+	found, err := web.List[sales.Shift](ctx, q, "listShifts", sales.ShiftFilter{Params: list.Params{PageSize: 20, Order: "asc"}, Sort: "createdAt", Status: []string{"open"}})
+	f := web.Figure{Label: q.T("home.shifts"), Href: web.With(q.Path("/shifts"), "status", "open")}
+	if late(err) {
+		return unknown(q, f), nil
+	}
 	if err != nil {
 		return part{}, err
 	}
 	n := record.OrZero(found.Total)
-	f := web.Figure{Label: q.T("home.shifts"), Value: web.Decimal(strconv.FormatInt(n, 10)), Href: web.With(q.Path("/shifts"), "status", "open")}
-	if n == 0 {
+	if f.Value = web.Decimal(strconv.FormatInt(n, 10)); n == 0 {
 		f.Detail = q.T("home.shifts.none")
 	}
 	out.figures = []web.Figure{f}
@@ -63,7 +71,7 @@ func (r *Room) shifts(ctx context.Context, q *web.Request) (out part, err error)
 
 // receivers counts them, and lists those that somebody has to look at.
 func (r *Room) receivers(ctx context.Context, q *web.Request) (out part, err error) {
-	found, err := r.Webhooks.Subscriptions(ctx, q.Caller, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
+	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return out, err
 	}
@@ -87,7 +95,7 @@ func (r *Room) receivers(ctx context.Context, q *web.Request) (out part, err err
 
 // tokens counts and lists those that expire soon.
 func (r *Room) tokens(ctx context.Context, q *web.Request) (out part, err error) {
-	all, err := r.Tokens.Tokens(ctx, q.Caller, false)
+	all, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	if err != nil {
 		return out, err
 	}

@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/business/reports"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
 // day is what a report says of a day.
 type day struct {
-	Day string
-
-	SalesCount, SalesTotal     int64 // of sales
-	OrdersCount, BookingsCount int64
-	CancelledCount, Total      int64 // of orders and bookings; Total is without cancelled ones
+	day        *jsontype.Date
+	count, sum int64
 }
 
 // figure describes a figure of the day.
@@ -27,52 +27,59 @@ type figure struct {
 	name   string // of its texts
 	list   string // address of the list, with filters that give the figure
 	filter []string
-	value  func(d day) (count, sum int64)
 }
 
 func (r *Room) sales(ctx context.Context, q *web.Request) (part, error) {
-	return counted(ctx, q, figure{web.Sales, "reportSales", "sales", "/sales", []string{"kind", "sale"}, func(d day) (int64, int64) { return d.SalesCount, d.SalesTotal }})
+	return counted(ctx, q, figure{web.Sales, "reportSales", "sales", "/sales", []string{"kind", "sale"}}, func(all reports.SalesReport) (days []day) {
+		for _, d := range all.Rows {
+			days = append(days, day{d.Day, d.SalesCount, int64(d.SalesTotal)})
+		}
+		return days
+	})
 }
 
 func (r *Room) orders(ctx context.Context, q *web.Request) (part, error) {
-	return counted(ctx, q, figure{web.Orders, "reportOrders", "orders", "/orders", []string{"status", "new,confirmed,in_progress,ready,completed"}, func(d day) (int64, int64) {
-		return d.OrdersCount - d.CancelledCount, d.Total
-	}})
+	f := figure{web.Orders, "reportOrders", "orders", "/orders", []string{"status", "new,confirmed,in_progress,ready,completed"}}
+	return counted(ctx, q, f, func(all reports.OrdersReport) (days []day) {
+		for _, d := range all.Rows {
+			days = append(days, day{d.Day, d.OrdersCount - d.CancelledCount, int64(d.Total)})
+		}
+		return days
+	})
 }
 
 func (r *Room) bookings(ctx context.Context, q *web.Request) (part, error) {
-	return counted(ctx, q, figure{web.Bookings, "reportBookings", "bookings", "/bookings/list", []string{"status", "pending,confirmed,completed,no_show"}, func(d day) (int64, int64) {
-		return d.BookingsCount - d.CancelledCount, d.Total
-	}})
+	f := figure{web.Bookings, "reportBookings", "bookings", "/bookings/list", []string{"status", "pending,confirmed,completed,no_show"}}
+	return counted(ctx, q, f, func(all reports.BookingsReport) (days []day) {
+		for _, d := range all.Rows {
+			days = append(days, day{d.Day, d.BookingsCount - d.CancelledCount, int64(d.Total)})
+		}
+		return days
+	})
 }
 
-// counted is a figure of today, beside that of the same day of last week.
-func counted(ctx context.Context, q *web.Request, f figure) (part, error) {
+// counted is a figure of today, beside that of the same day of last week. R is what the report returns.
+func counted[R any](ctx context.Context, q *web.Request, f figure, days func(R) []day) (part, error) {
 	if !q.Sees(f.area) || !q.Offers(f.report) {
 		return part{}, nil
 	}
 	date, from, to := today(q)
 	before := q.Now.In(q.Zone).AddDate(0, 0, -7).Format(time.DateOnly)
-	out := web.Figure{Label: q.T("home." + f.name), Value: "–", Href: web.With(q.Path(f.list), append([]string{"dateFrom", web.Instant(from), "dateTo", web.Instant(to)}, f.filter...)...)}
-	reply, err := q.Call(ctx, f.report, web.Input{Query: url.Values{"from": {before}, "to": {date}, "groupBy": {"day"}}})
-	if known, ok := apierr.As(err); ok && known.Code == "QUERY_TOO_EXPENSIVE" {
-		out.Detail = q.T("home.adding")
-		return part{figures: []web.Figure{out}}, nil
+	out := web.Figure{Label: q.T("home." + f.name), Href: web.With(q.Path(f.list), append([]string{"dateFrom", web.Instant(from), "dateTo", web.Instant(to)}, f.filter...)...)}
+	report, err := web.Call[R](ctx, q, f.report, web.Input{Query: url.Values{"from": {before}, "to": {date}, "groupBy": {"day"}}})
+	if late(err) {
+		return unknown(q, out), nil
 	}
 	if err != nil {
 		return part{}, err
 	}
-	var report struct{ Rows []day }
-	if err := reply.Into(&report); err != nil {
-		return part{}, err
-	}
 	var count, sum, countBefore int64
-	for _, d := range report.Rows {
-		switch d.Day {
+	for _, d := range days(report) {
+		switch d.day.String() {
 		case date:
-			count, sum = f.value(d)
+			count, sum = d.count, d.sum
 		case before:
-			countBefore, _ = f.value(d)
+			countBefore = d.count
 		}
 	}
 	weekday := q.Date(q.Now.In(q.Zone), "Monday")
@@ -81,6 +88,15 @@ func counted(ctx context.Context, q *web.Request, f figure) (part, error) {
 		out.Kind = web.Good
 	}
 	return part{figures: []web.Figure{out}, said: q.T("home."+f.name+".said", count)}, nil
+}
+
+// late reports whether a figure cannot be had now, because the records that it counts are too many.
+func late(err error) bool { return apierr.Is(err, list.TooExpensive) }
+
+// unknown is a figure that cannot be had now.
+func unknown(q *web.Request, f web.Figure) part {
+	f.Value, f.Detail = "–", q.T("home.adding")
+	return part{figures: []web.Figure{f}}
 }
 
 // change is a difference with its sign.

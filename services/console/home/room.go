@@ -9,45 +9,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tradegrid/tradegrid/pkg/kit/access"
-	"github.com/tradegrid/tradegrid/pkg/store/list"
-	"github.com/tradegrid/tradegrid/services/business/sales"
-	"github.com/tradegrid/tradegrid/services/business/warehouse"
 	"github.com/tradegrid/tradegrid/services/console/web"
-	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
-	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 //go:embed *.html
 var files embed.FS
 
-// Shifts knows which are open.
-type Shifts interface {
-	Shifts(ctx context.Context, by access.Caller, f sales.ShiftFilter) (*list.Page[sales.Shift], error)
-}
-
-// Stock knows what has to be ordered again.
-type Stock interface {
-	Stocks(ctx context.Context, by access.Caller, f warehouse.StockFilter) (*list.Page[warehouse.StockItem], error)
-}
-
-// Webhooks knows the receivers.
-type Webhooks interface {
-	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
-}
-
-// Tokens knows which expire.
-type Tokens interface {
-	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
-}
-
 // Room has the page.
-type Room struct {
-	Shifts   Shifts
-	Stock    Stock
-	Webhooks Webhooks
-	Tokens   Tokens
-}
+type Room struct{}
 
 // Name implements [web.Room].
 func (*Room) Name() string { return "home" }

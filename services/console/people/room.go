@@ -28,10 +28,9 @@ var files embed.FS
 // scope is that of the operations of the admin API on users.
 const scope = "company"
 
-// Users are those of companies.
+// Users changes people. The operations of the admin API on users, by which the pages read, do not know who may change whom, and mail
+// nothing.
 type Users interface {
-	Users(ctx context.Context, by access.Caller, withTechnical bool) ([]company.User, error)
-	User(ctx context.Context, by access.Caller, id uuid.UUID) (company.User, error)
 	InvitePerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, in company.Invitation) (company.User, error)
 	InvitePersonAgain(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, id uuid.UUID) (company.User, error)
 	UpdatePerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, id uuid.UUID, in record.Patch[company.UserFields]) (company.User, error)
@@ -78,7 +77,7 @@ type listPage struct {
 }
 
 func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
-	all, err := r.Users.Users(ctx, q.Caller, false)
+	all, err := web.CallAdmin[[]company.User](ctx, q, "listUsers", web.Input{})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -290,9 +289,9 @@ func (r *Room) change(
 
 // user is the one in the address.
 func (r *Room) user(ctx context.Context, q *web.Request) (company.User, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	id, err := q.PathID("id")
 	if err != nil {
-		return company.User{}, web.NoPage()
+		return company.User{}, err
 	}
-	return r.Users.User(ctx, q.Caller, id)
+	return web.CallAdmin[company.User](ctx, q, "getUser", web.ByID(id))
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
@@ -21,16 +20,10 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// Companies knows the names of companies.
-type Companies interface {
-	Companies(ctx context.Context, by access.Caller, f company.Filter) (*list.Page[company.Company], error)
-}
-
 // Room has the pages.
 type Room struct {
-	Platform  *operations.Platform
-	Companies Companies
-	MailDir   string // folder of the mails that `tradegrid dev` sends; "" = there is no mailbox
+	Platform *operations.Platform
+	MailDir  string // folder of the mails that `tradegrid dev` sends; "" = there is no mailbox
 }
 
 // Name implements [web.Room].
@@ -92,7 +85,8 @@ func (r *Room) names(ctx context.Context, q *web.Request, ids []tenant.ID) (map[
 	if len(unknown) == 0 {
 		return all, nil
 	}
-	found, err := r.Companies.Companies(ctx, q.Caller, company.Filter{Params: list.Params{IDs: unknown, PageSize: len(unknown)}})
+	named := company.Filter{Params: list.Params{IDs: unknown, PageSize: len(unknown)}}
+	found, err := web.CallAdmin[*list.Page[company.Company]](ctx, q, "listCompanies", web.Input{Query: web.Query(named)})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"embed"
 	"io/fs"
 
-	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
@@ -21,28 +20,10 @@ var files embed.FS
 // scope is that of the operations on the request log and on tokens.
 const scope = "company"
 
-// Tokens are those of the company.
-type Tokens interface {
-	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
-}
-
-// Requests is the log of what tokens have asked.
-type Requests interface {
-	List(ctx context.Context, by access.Caller, q requests.Query) (requests.Page, error)
-}
-
-// Webhooks knows the receivers.
-type Webhooks interface {
-	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
-}
-
 // Room has the page.
 type Room struct {
-	Tokens   Tokens
-	Requests Requests
-	Webhooks Webhooks
-	Docs     fs.FS  // the pages of the documentation, whose examples are shown
-	API      string // address of the external API, for commands to copy
+	Docs fs.FS  // the pages of the documentation, whose examples are shown
+	API  string // address of the external API, for commands to copy
 }
 
 // Name implements [web.Room].
@@ -69,7 +50,7 @@ type facts struct {
 func (f facts) delivered() bool { return f.first != nil && f.first.LastSuccessAt != nil }
 
 func (r *Room) facts(ctx context.Context, q *web.Request) (f facts, err error) {
-	tokens, err := r.Tokens.Tokens(ctx, q.Caller, false)
+	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	if err != nil {
 		return f, err
 	}
@@ -87,7 +68,7 @@ func (r *Room) facts(ctx context.Context, q *web.Request) (f facts, err error) {
 			return f, err
 		}
 	}
-	subs, err := r.Webhooks.Subscriptions(ctx, q.Caller, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
+	subs, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return f, err
 	}
@@ -106,7 +87,7 @@ func (r *Room) facts(ctx context.Context, q *web.Request) (f facts, err error) {
 // latest is the last request that passes a filter; nil = there is none in the log.
 func (r *Room) latest(ctx context.Context, q *web.Request, query requests.Query) (*requests.Request, error) {
 	query.Limit = 1
-	found, err := r.Requests.List(ctx, q.Caller, query)
+	found, err := web.Call[requests.Page](ctx, q, "listRequests", web.Input{Query: web.Query(query)})
 	if err != nil || len(found.Items) == 0 {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (d *directories) fetch(ctx context.Context, of resources.Choices) (all []re
 	if of.Paged {
 		in.Query = url.Values{"pageSize": {"200"}, "sort": {"name"}}
 	}
-	reply, err := d.q.Call(ctx, of.List, in)
+	raw, err := web.Call[web.JSON](ctx, d.q, of.List, in)
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
 		return nil, nil
 	}
@@ -55,12 +55,12 @@ func (d *directories) fetch(ctx context.Context, of resources.Choices) (all []re
 		return nil, err
 	}
 	if !of.Paged {
-		return all, decode(reply.Body, &all)
+		return all, decode(raw, &all)
 	}
 	var page struct {
 		Items []resources.Record `json:"items"`
 	}
-	err = decode(reply.Body, &page)
+	err = decode(raw, &page)
 	return page.Items, err
 }
 

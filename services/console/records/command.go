@@ -317,14 +317,14 @@ func (room *Room) do(res resources.Resource, c resources.Command) web.Handler {
 			}
 			in.Body = bodyOf(q, s, c, q.Form)
 		}
-		reply, err := q.Call(ctx, c.Op, in)
+		raw, err := web.Call[web.JSON](ctx, q, c.Op, in)
 		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
 			return room.refused(ctx, q, s, c, d, known)
 		}
 		if err != nil {
 			return web.Answer{}, err
 		}
-		return web.Go(room.next(q, s, c, reply)), nil
+		return web.Go(room.next(q, s, c, raw)), nil
 	}
 }
 
@@ -348,9 +348,9 @@ func (room *Room) refused(ctx context.Context, q *web.Request, s shown, c resour
 }
 
 // next is the address of what a command leads to.
-func (room *Room) next(q *web.Request, s shown, c resources.Command, reply *web.Reply) string {
+func (room *Room) next(q *web.Request, s shown, c resources.Command, raw web.JSON) string {
 	var made resources.Record
-	if (c.Makes || c.To != "") && decode(reply.Body, &made) == nil {
+	if (c.Makes || c.To != "") && decode(raw, &made) == nil {
 		if at := room.recordPath(q, s.res.Name, made.Text("id")); c.Makes && at != "" {
 			return web.With(at, "done", "records")
 		}

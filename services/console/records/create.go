@@ -49,7 +49,7 @@ func (room *Room) creationForm(ctx context.Context, q *web.Request, res resource
 // create makes a record, and leads to its page.
 func (room *Room) create(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		reply, err := room.made(ctx, q, res)
+		raw, err := room.made(ctx, q, res)
 		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
 			return room.creationForm(ctx, q, res, q.Form, err)
 		}
@@ -57,7 +57,7 @@ func (room *Room) create(res resources.Resource) web.Handler {
 			return web.Answer{}, err
 		}
 		var made resources.Record
-		if err := decode(reply.Body, &made); err != nil {
+		if err := decode(raw, &made); err != nil {
 			return web.Answer{}, err
 		}
 		if idOr(made.Text("id")) == "" {
@@ -68,7 +68,7 @@ func (room *Room) create(res resources.Resource) web.Handler {
 }
 
 // made calls the operation that makes a record.
-func (room *Room) made(ctx context.Context, q *web.Request, res resources.Resource) (*web.Reply, error) {
+func (room *Room) made(ctx context.Context, q *web.Request, res resources.Resource) (web.JSON, error) {
 	c := creation(res)
 	body := bodyOf(q, shown{res: res}, c, q.Form)
 	if res.Lines != nil {
@@ -78,5 +78,5 @@ func (room *Room) made(ctx context.Context, q *web.Request, res resources.Resour
 		}
 		body[res.Lines.Field] = items
 	}
-	return q.Call(ctx, c.Op, web.Input{Key: idOr(q.Form.Get("key")), Body: body})
+	return web.Call[web.JSON](ctx, q, c.Op, web.Input{Key: idOr(q.Form.Get("key")), Body: body})
 }

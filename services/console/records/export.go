@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/store/job"
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -27,7 +28,7 @@ func (room *Room) export(res resources.Resource) web.Handler {
 		if body["format"] == "csv" {
 			body["bom"] = true // most people open the file in Excel
 		}
-		reply, err := q.Call(ctx, "startExport", web.Input{Body: body})
+		started, err := web.Call[job.Record](ctx, q, "startExport", web.Input{Body: body})
 		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
 			return web.Show("records/refused", q.T("records.export.refused"), refusedPage{
 				Header: web.Header{Title: q.T("records.export.refused"), Crumbs: []web.Link{{Text: res.Heading(q), Href: in.address(q)}}},
@@ -37,11 +38,7 @@ func (room *Room) export(res resources.Resource) web.Handler {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		var job resources.Record
-		if err := decode(reply.Body, &job); err != nil {
-			return web.Answer{}, err
-		}
-		return web.Go(web.With(q.Path("/exports/"+job.Text("id")), "list", res.Name, "query", in.values().Encode())), nil
+		return web.Go(web.With(q.Path("/exports/"+started.ID.String()), "list", res.Name, "query", in.values().Encode())), nil
 	}
 }
 
@@ -86,19 +83,15 @@ type progressPage struct {
 
 // progress is the page of an export, which reads itself again until the job has ended.
 func (room *Room) progress(ctx context.Context, q *web.Request) (web.Answer, error) {
-	id := q.HTTP.PathValue("id")
-	if _, err := uuid.Parse(id); err != nil {
-		return web.Answer{}, web.NoPage()
-	}
-	reply, err := q.Call(ctx, "getJob", web.Input{Path: map[string]string{"id": id}})
+	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
 	}
-	var job resources.Record
-	if err := decode(reply.Body, &job); err != nil {
+	export, err := web.Call[job.Record](ctx, q, "getJob", web.ByID(id))
+	if err != nil {
 		return web.Answer{}, err
 	}
-	if job.Text("type") != "export" {
+	if export.Type != "export" {
 		return web.Answer{}, web.NoPage()
 	}
 	p := progressPage{Header: web.Header{Title: q.T("records.export")}}
@@ -106,7 +99,7 @@ func (room *Room) progress(ctx context.Context, q *web.Request) (web.Answer, err
 		in := askedIn(q, room.resources[i], parse(q.Form.Get("query")))
 		p.Header.Crumbs = []web.Link{{Text: in.res.Heading(q), Href: in.address(q)}}
 	}
-	room.standing(q, job, &p)
+	room.standing(q, export, &p)
 	return web.Show("records/export", q.T("records.export"), p), nil
 }
 
@@ -120,20 +113,22 @@ func indexOf(all []resources.Resource, name string) int {
 }
 
 // standing says how far the job is, and what one may do.
-func (room *Room) standing(q *web.Request, job resources.Record, p *progressPage) {
-	at, count := q.Path("/exports/"+job.Text("id")), web.Decimal(job.Text("processed"))
-	switch status := job.Text("status"); status {
+func (room *Room) standing(q *web.Request, export job.Record, p *progressPage) {
+	at, count := q.Path("/exports/"+export.ID.String()), web.Decimal(strconv.FormatInt(export.Processed, 10))
+	switch export.Status {
 	case "done":
 		p.Note, p.Bar = web.Note{Kind: web.Good, Title: q.T("records.export.done"), Text: q.T("records.export.done.text", count)}, "100"
 		p.File = &web.Link{Text: q.T("records.export.file"), Href: at + "/file"}
 	case "failed":
-		fault, _ := job["error"].(map[string]any)
-		p.Note = web.Note{Kind: web.Bad, Title: q.T("records.export.failed"), Text: resources.Record(fault).Text("message")}
+		p.Note = web.Note{Kind: web.Bad, Title: q.T("records.export.failed")}
+		if export.Error != nil {
+			p.Note.Text = export.Error.Message
+		}
 	case "canceled", "paused":
-		p.Note = web.Note{Kind: web.Warn, Title: q.T("records.export." + status)}
+		p.Note = web.Note{Kind: web.Warn, Title: q.T("records.export." + export.Status)}
 	default:
 		p.Note = web.Note{Kind: web.Info, Title: q.T("records.export.running"), Text: q.T("records.export.running.text", count)}
-		p.Bar, p.Refresh = strconv.FormatInt(job.Number("progress"), 10), q.HTTP.URL.RequestURI()
+		p.Bar, p.Refresh = strconv.Itoa(export.Progress), q.HTTP.URL.RequestURI()
 	}
 }
 

@@ -74,7 +74,7 @@ var idFilters = map[string]string{
 // nameOf is what people call the record of another resource; its id if there is none.
 func (room *Room) nameOf(ctx context.Context, q *web.Request, resource, id string) (string, error) {
 	res := room.resource(resource)
-	reply, err := q.Call(ctx, res.Get, web.Input{Path: map[string]string{"id": id}})
+	raw, err := web.Call[web.JSON](ctx, q, res.Get, web.Input{Path: map[string]string{"id": id}})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
 		return id, nil
 	}
@@ -82,7 +82,7 @@ func (room *Room) nameOf(ctx context.Context, q *web.Request, resource, id strin
 		return "", err
 	}
 	var r resources.Record
-	if err := decode(reply.Body, &r); err != nil {
+	if err := decode(raw, &r); err != nil {
 		return "", err
 	}
 	return titleOf(q, res, r), nil

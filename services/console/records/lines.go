@@ -144,11 +144,11 @@ func bySKU(ctx context.Context, q *web.Request, sku string) (product, variant st
 
 // itemsOf are the records of a page of a list.
 func itemsOf(ctx context.Context, q *web.Request, op string, query url.Values) ([]resources.Record, error) {
-	reply, err := q.Call(ctx, op, web.Input{Query: query})
+	raw, err := web.Call[web.JSON](ctx, q, op, web.Input{Query: query})
 	if err != nil {
 		return nil, err
 	}
 	var page struct{ Items []resources.Record }
-	err = decode(reply.Body, &page)
+	err = decode(raw, &page)
 	return page.Items, err
 }

@@ -80,19 +80,19 @@ type found struct {
 }
 
 func (room *Room) read(ctx context.Context, q *web.Request, res resources.Resource, query url.Values) (f found, err error) {
-	reply, err := q.Call(ctx, res.List, web.Input{Query: query})
+	raw, err := web.Call[web.JSON](ctx, q, res.List, web.Input{Query: query})
 	if err != nil {
 		return f, err
 	}
 	if res.Whole {
-		return f, decode(reply.Body, &f.Items)
+		return f, decode(raw, &f.Items)
 	}
 	var page struct {
 		Items      []resources.Record `json:"items"`
 		Total      *int64             `json:"total"`
 		NextCursor *string            `json:"nextCursor"`
 	}
-	if err := decode(reply.Body, &page); err != nil {
+	if err := decode(raw, &page); err != nil {
 		return f, err
 	}
 	f = found{Items: page.Items, Total: page.Total}

@@ -10,9 +10,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
+	"github.com/tradegrid/tradegrid/services/platform/requests"
 )
 
 type recordPage struct {
@@ -70,12 +72,12 @@ func (room *Room) find(ctx context.Context, q *web.Request, res resources.Resour
 		return s, web.NoPage()
 	}
 	in := web.Input{Path: map[string]string{"id": s.id}}
-	reply, err := q.Call(ctx, res.Get, in)
+	raw, err := web.Call[web.JSON](ctx, q, res.Get, in)
 	if err != nil {
 		return s, err
 	}
-	s.api = q.Show(res.Get, in, reply)
-	return s, decode(reply.Body, &s.record)
+	s.api = q.Show(res.Get, in, raw)
+	return s, decode(raw, &s.record)
 }
 
 // at is the address of the page.
@@ -227,16 +229,16 @@ func (room *Room) entries(ctx context.Context, q *web.Request, s shown, t resour
 	} else {
 		in.Query.Set(t.Where, s.id)
 	}
-	reply, err := q.Call(ctx, t.List, in)
+	raw, err := web.Call[web.JSON](ctx, q, t.List, in)
 	if err != nil {
 		return nil, api, err
 	}
-	api = q.Show(t.List, in, reply)
+	api = q.Show(t.List, in, raw)
 	if !paged {
-		return rows, api, decode(reply.Body, &rows)
+		return rows, api, decode(raw, &rows)
 	}
 	var page struct{ Items []resources.Record }
-	err = decode(reply.Body, &page)
+	err = decode(raw, &page)
 	return page.Items, api, err
 }
 
@@ -328,15 +330,11 @@ func (room *Room) events(ctx context.Context, q *web.Request, s shown, p *record
 // requests shows the latest requests of tokens that were about the record.
 func (room *Room) requests(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
 	in := web.Input{Query: url.Values{"entityId": {s.id}, "limit": {strconv.Itoa(latest)}}}
-	reply, err := q.Call(ctx, "listRequests", in)
+	page, err := web.Call[requests.Page](ctx, q, "listRequests", in)
 	if err != nil {
 		return err
 	}
-	p.API = q.Show("listRequests", in, reply)
-	var page struct{ Items []resources.Record }
-	if err := decode(reply.Body, &page); err != nil {
-		return err
-	}
+	p.API = q.Show("listRequests", in, page)
 	t := web.Table{
 		Label: q.T("records.tab.requests"),
 		Columns: []web.Column{
@@ -345,13 +343,13 @@ func (room *Room) requests(ctx context.Context, q *web.Request, s shown, p *reco
 		Empty: web.Empty{Title: q.T("records.requests.none"), Text: q.T("records.requests.none.text")},
 	}
 	for _, r := range page.Items {
-		kind, status := web.Good, r.Number("status")
-		if status >= http.StatusBadRequest {
+		kind := web.Good
+		if r.Status >= http.StatusBadRequest {
 			kind = web.Bad
 		}
 		t.Rows = append(t.Rows, []web.Cell{
-			web.LinkTo(r.Text("method")+" "+r.Text("route"), q.Path("/go/"+web.Segment(r.Text("id")))), web.State(kind, r.Text("status")).With(r.Text("code")), web.Text(r.Text("tokenName")),
-			web.Number(q.T("unit.ms", r.Number("durationMs"))), moments(q, r.Text("createdAt")),
+			web.LinkTo(r.Method+" "+r.Route, q.Path("/go/"+r.ID.String())), web.State(kind, strconv.Itoa(int(r.Status))).With(record.OrZero(r.Code)), web.Text(r.TokenName),
+			web.Number(q.T("unit.ms", r.DurationMs)), web.When(q.At(r.CreatedAt.Std())),
 		})
 	}
 	p.Sections = []section{{Title: q.T("records.tab.requests"), Table: t}}

@@ -44,7 +44,7 @@ func (room *Room) report(res resources.Resource) web.Handler {
 		for i := range p.Tabs {
 			p.Tabs[i].Current = p.Tabs[i].Href == reportAt(q, res)
 		}
-		reply, err := q.Call(ctx, res.Report, in)
+		raw, err := web.Call[web.JSON](ctx, q, res.Report, in)
 		if known, ok := apierr.As(err); ok && (known.Status < http.StatusInternalServerError || known.Code == list.TooExpensive) {
 			if p.Note = room.noteOf(q, err); p.Note == nil {
 				p.Note = &web.Note{Kind: web.Bad, Title: q.T("records.refused"), Text: known.Message}
@@ -55,10 +55,10 @@ func (room *Room) report(res resources.Resource) web.Handler {
 			return web.Answer{}, err
 		}
 		var found sums
-		if err := decode(reply.Body, &found); err != nil {
+		if err := decode(raw, &found); err != nil {
 			return web.Answer{}, err
 		}
-		p.API = q.Show(res.Report, in, reply)
+		p.API = q.Show(res.Report, in, raw)
 		p.Header.Facts = q.T("records.report.zone", found.TimeZone)
 		err = room.sumsTable(ctx, q, reportColumns(op, found.GroupBy), found, &p.Table)
 		return web.Show("records/report", title, p), err

@@ -33,12 +33,12 @@ type Views interface {
 	DeleteView(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (accounts.View, error)
 }
 
-// Events is the event log.
+// Events reads the event log backwards, which the API reads forward.
 type Events interface {
 	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) (found []webhooks.Logged, next uuid.UUID, err error)
 }
 
-// Results hands out the results of jobs.
+// Results hands out the results of jobs: calls of operations return no files.
 type Results interface {
 	Result(ctx context.Context, by access.Caller, id uuid.UUID) (httpapi.File, error)
 }

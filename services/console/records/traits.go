@@ -39,12 +39,12 @@ func (room *Room) prepare(ctx context.Context, q *web.Request, s *shown, c resou
 	if category == "" {
 		category = "null"
 	}
-	reply, err := q.Call(ctx, "listAttributes", web.Input{Query: url.Values{"categoryId": {category}}})
+	raw, err := web.Call[web.JSON](ctx, q, "listAttributes", web.Input{Query: url.Values{"categoryId": {category}}})
 	if err != nil {
 		return err
 	}
 	var all []resources.Record
-	err = decode(reply.Body, &all)
+	err = decode(raw, &all)
 	s.traits = slices.DeleteFunc(all, func(a resources.Record) bool { return a.Text("isVariant") != "true" })
 	return err
 }

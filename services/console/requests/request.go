@@ -26,11 +26,11 @@ type requestPage struct {
 }
 
 func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	id, err := q.PathID("id")
 	if err != nil {
-		return web.Answer{}, web.NoPage()
+		return web.Answer{}, err
 	}
-	d, err := r.Requests.Get(ctx, q.Caller, id)
+	d, err := web.Call[requests.RequestDetail](ctx, q, "getRequest", web.ByID(id))
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -56,7 +56,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 			return web.Answer{}, err
 		}
 	}
-	p.API = web.Shown{JSON: web.PrettyOf(d), Curl: q.Curl("getRequest", web.Input{Path: map[string]string{"id": id.String()}})}
+	p.API = q.Show("getRequest", web.ByID(id), d)
 	return web.Show("requests/request", d.Method+" "+d.Route, p), nil
 }
 

@@ -25,28 +25,20 @@ var files embed.FS
 // scope is that of the operations of the API on the log.
 const scope = "company"
 
-// Service is the log.
+// Service counts refused requests, for which the API has no operation.
 type Service interface {
-	List(ctx context.Context, by access.Caller, q requests.Query) (requests.Page, error)
 	Errors(ctx context.Context, by access.Caller, q requests.Query) (requests.ErrorGroups, error)
-	Get(ctx context.Context, by access.Caller, id uuid.UUID) (requests.RequestDetail, error)
 }
 
-// Events are those that requests cause.
+// Events reads the log by ids, which the API does not.
 type Events interface {
 	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) ([]webhooks.Logged, uuid.UUID, error)
-}
-
-// Tokens send requests.
-type Tokens interface {
-	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
 }
 
 // Room has the pages.
 type Room struct {
 	Requests Service
 	Events   Events
-	Tokens   Tokens
 }
 
 // Name implements [web.Room].
@@ -82,7 +74,7 @@ func tabs(q *web.Request, query filters, errors bool) []web.Tab {
 
 func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := filtersIn(q)
-	tokens, err := r.Tokens.Tokens(ctx, q.Caller, false)
+	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -90,7 +82,7 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	query, err := in.query()
 	var found requests.Page
 	if err == nil {
-		found, err = r.Requests.List(ctx, q.Caller, query)
+		found, err = web.Call[requests.Page](ctx, q, "listRequests", web.Input{Query: web.Query(query)})
 	}
 	p.Filter = in.form(q, "/requests", tokens, err)
 	if known, ok := apierr.As(err); err != nil && (!ok || known.Status >= 500) {
@@ -105,7 +97,8 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 		p.Table.Next = in.address(q, "/requests", *found.NextCursor)
 	}
 	if err == nil {
-		p.API = &web.Shown{JSON: web.PrettyOf(found), Curl: q.Curl("listRequests", web.Input{Query: in.values("")})}
+		shown := q.Show("listRequests", web.Input{Query: in.values("")}, found)
+		p.API = &shown
 	}
 	return web.Show("requests/list", q.T("area.requests"), p), nil
 }
@@ -178,7 +171,7 @@ type errorsPage struct {
 // errors counts the refused requests by their code.
 func (r *Room) errors(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := filtersIn(q)
-	tokens, err := r.Tokens.Tokens(ctx, q.Caller, false)
+	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -4,7 +4,6 @@ package settings
 import (
 	"context"
 	"embed"
-	"encoding/json"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -48,20 +47,20 @@ type page struct {
 }
 
 func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	reply, err := q.CallAdmin(ctx, "getCompany", web.Input{})
+	raw, err := web.CallAdmin[web.JSON](ctx, q, "getCompany", web.Input{})
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return r.page(q, reply.Body, fields(q))
+	return r.page(q, raw, fields(q))
 }
 
 func fields(q *web.Request) web.Fields {
 	return web.Fields{Op: q.AdminOperation("updateCompany"), Only: own, Texts: "settings"}
 }
 
-func (r *Room) page(q *web.Request, raw json.RawMessage, f web.Fields) (web.Answer, error) {
+func (r *Room) page(q *web.Request, raw web.JSON, f web.Fields) (web.Answer, error) {
 	var c company.Company
-	if err := json.Unmarshal(raw, &c); err != nil {
+	if err := web.Decode(raw, &c); err != nil {
 		return web.Answer{}, err
 	}
 	f.Value = raw
@@ -106,14 +105,14 @@ func fixed(q *web.Request, c company.Company) []web.Fact {
 
 func (r *Room) save(ctx context.Context, q *web.Request) (web.Answer, error) {
 	f := fields(q)
-	_, err := q.CallAdmin(ctx, "updateCompany", web.Input{Body: q.BodyOf(f, q.Form)})
+	_, err := web.CallAdmin[company.Company](ctx, q, "updateCompany", web.Input{Body: q.BodyOf(f, q.Form)})
 	if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
-		reply, readErr := q.CallAdmin(ctx, "getCompany", web.Input{})
+		raw, readErr := web.CallAdmin[web.JSON](ctx, q, "getCompany", web.Input{})
 		if readErr != nil {
 			return web.Answer{}, readErr
 		}
 		f.Typed, f.Err = q.Form, err
-		a, err := r.page(q, reply.Body, f)
+		a, err := r.page(q, raw, f)
 		return a.Refuse(), err
 	}
 	return web.Go(q.Path("/settings?done=saved")), err

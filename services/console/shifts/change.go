@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/services/business/sales"
 	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 // The fields of the forms.
@@ -70,8 +71,9 @@ func (r *Room) cash(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	in := web.Input{Path: map[string]string{"id": s.ID.String()}, Key: q.Form.Get("key"), Body: q.BodyOf(web.Fields{Op: q.Operation("createCashMovement"), Only: cashFields}, minor(q))}
-	if _, err = q.Call(ctx, "createCashMovement", in); err == nil {
+	in := web.ByID(s.ID)
+	in.Key, in.Body = q.Form.Get("key"), q.BodyOf(web.Fields{Op: q.Operation("createCashMovement"), Only: cashFields}, minor(q))
+	if _, err = web.Call[sales.CashMovement](ctx, q, "createCashMovement", in); err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.cash"), nil
 	}
 	return r.again(ctx, q, s, err, func(p *shiftPage) { p.Move = moveForm(q, s, err) })
@@ -83,8 +85,9 @@ func (r *Room) close(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	in := web.Input{Path: map[string]string{"id": s.ID.String()}, Version: q.FormVersion(), Body: q.BodyOf(web.Fields{Op: q.Operation("closeShift"), Only: closeFields}, minor(q))}
-	if _, err = q.Call(ctx, "closeShift", in); err == nil {
+	in := web.ByID(s.ID)
+	in.Version, in.Body = q.FormVersion(), q.BodyOf(web.Fields{Op: q.Operation("closeShift"), Only: closeFields}, minor(q))
+	if _, err = web.Call[sales.Shift](ctx, q, "closeShift", in); err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.close"), nil
 	}
 	return r.again(ctx, q, s, err, func(p *shiftPage) { p.Close = closeForm(q, s, err) })
@@ -109,12 +112,25 @@ type openPage struct {
 }
 
 func (r *Room) openForm(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.opening(ctx, q, nil), nil
+	return r.opening(ctx, q, nil)
 }
 
-func (r *Room) opening(ctx context.Context, q *web.Request, refused error) web.Answer {
+func (r *Room) opening(ctx context.Context, q *web.Request, refused error) (web.Answer, error) {
+	branches, err := choices(ctx, q, "listBranches", func(b company.BranchEntry) web.Option { return web.Option{Value: b.ID.String(), Text: b.Name} })
+	if err != nil {
+		return web.Answer{}, err
+	}
+	users, err := choices(ctx, q, "listUsers", func(u company.UserEntry) web.Option {
+		if u.Name == nil || *u.Name == "" {
+			return web.Option{Value: u.ID.String(), Text: u.ID.String()}
+		}
+		return web.Option{Value: u.ID.String(), Text: *u.Name}
+	})
+	if err != nil {
+		return web.Answer{}, err
+	}
 	f := web.Fields{Op: q.Operation("openShift"), Only: openFields, Err: refused, Help: map[string]string{"openingCash": q.T("shifts.amount.help", q.Company.Currency)}, Pick: map[string][]web.Option{
-		"branchId": named(ctx, q, "listBranches"), "cashierId": named(ctx, q, "listUsers"),
+		"branchId": branches, "cashierId": users,
 	}}
 	if refused != nil {
 		f.Typed = q.Form
@@ -126,49 +142,31 @@ func (r *Room) opening(ctx context.Context, q *web.Request, refused error) web.A
 	if known, ok := apierr.As(refused); ok && !web.Faulty(p.Form.Fields) {
 		p.Form.Fault = known.Message
 	}
-	return web.Show("shifts/open", q.T("shifts.open"), p)
+	return web.Show("shifts/open", q.T("shifts.open"), p), nil
 }
 
-// named are the entries of a directory as choices; none where the person may not read it.
-func named(ctx context.Context, q *web.Request, op string) []web.Option {
-	reply, err := q.Call(ctx, op, web.Input{})
-	if err != nil {
-		return nil
+// choices are the entries of a directory; none where the person may not read it.
+func choices[E any](ctx context.Context, q *web.Request, op string, choice func(E) web.Option) ([]web.Option, error) {
+	all, err := web.Call[[]E](ctx, q, op, web.Input{})
+	if web.Refused(err) {
+		return nil, nil
 	}
-	var all []struct {
-		ID    string
-		Name  *string
-		Email *string
+	options := make([]web.Option, len(all))
+	for i, e := range all {
+		options[i] = choice(e)
 	}
-	if reply.Into(&all) != nil {
-		return nil
-	}
-	options := []web.Option{}
-	for _, e := range all {
-		text := e.ID
-		switch {
-		case e.Name != nil && *e.Name != "":
-			text = *e.Name
-		case e.Email != nil:
-			text = *e.Email
-		}
-		options = append(options, web.Option{Value: e.ID, Text: text})
-	}
-	return options
+	return options, err
 }
 
 // open opens a shift of the person.
 func (r *Room) open(ctx context.Context, q *web.Request) (web.Answer, error) {
-	reply, err := q.Call(ctx, "openShift", web.Input{Key: q.Form.Get("key"), Body: q.BodyOf(web.Fields{Op: q.Operation("openShift"), Only: openFields}, minor(q))})
+	s, err := web.Call[sales.Shift](ctx, q, "openShift", web.Input{Key: q.Form.Get("key"), Body: q.BodyOf(web.Fields{Op: q.Operation("openShift"), Only: openFields}, minor(q))})
 	if err == nil {
-		var s struct{ ID string }
-		if err := reply.Into(&s); err != nil {
-			return web.Answer{}, err
-		}
-		return web.Go(q.Path("/shifts/"+s.ID) + "?done=shifts.open"), nil
+		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.open"), nil
 	}
 	if known, ok := apierr.As(err); !ok || known.Status >= 500 {
 		return web.Answer{}, err
 	}
-	return r.opening(ctx, q, err).Refuse(), nil
+	a, err := r.opening(ctx, q, err)
+	return a.Refuse(), err
 }

@@ -2,15 +2,9 @@
 package shifts
 
 import (
-	"context"
 	"embed"
 	"io/fs"
 
-	"github.com/google/uuid"
-
-	"github.com/tradegrid/tradegrid/pkg/kit/access"
-	"github.com/tradegrid/tradegrid/pkg/store/list"
-	"github.com/tradegrid/tradegrid/services/business/sales"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -23,15 +17,8 @@ const (
 	component = "cashier"
 )
 
-// Service knows shifts, their cash and their sales.
-type Service interface {
-	Shift(ctx context.Context, by access.Caller, id uuid.UUID) (sales.Shift, error)
-	CashMovements(ctx context.Context, by access.Caller, shift uuid.UUID, f sales.CashFilter) (*list.Page[sales.CashMovement], error)
-	List(ctx context.Context, by access.Caller, f sales.Filter) (*list.Page[sales.ListItem], error)
-}
-
 // Room has the pages.
-type Room struct{ Sales Service }
+type Room struct{}
 
 // Name implements [web.Room].
 func (*Room) Name() string { return "shifts" }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/business/sales"
@@ -43,11 +41,11 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 
 // one reads the shift that the address names.
 func (r *Room) one(ctx context.Context, q *web.Request) (sales.Shift, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	id, err := q.PathID("id")
 	if err != nil {
-		return sales.Shift{}, web.NoPage()
+		return sales.Shift{}, err
 	}
-	return r.Sales.Shift(ctx, q.Caller, id)
+	return web.Call[sales.Shift](ctx, q, "getShift", web.ByID(id))
 }
 
 // isOpen reports whether a shift still sells.
@@ -82,12 +80,7 @@ func (r *Room) fill(ctx context.Context, q *web.Request, s sales.Shift) (shiftPa
 	if isOpen(s) && q.Allows(scope, true) {
 		p.Move, p.Close = moveForm(q, s, nil), closeForm(q, s, nil)
 	}
-	in := web.Input{Path: map[string]string{"id": s.ID.String()}}
-	reply, err := q.Call(ctx, "getShift", in)
-	if err != nil {
-		return p, err
-	}
-	p.API = q.Show("getShift", in, reply)
+	p.API = q.Show("getShift", web.ByID(s.ID), s)
 	if err := r.movements(ctx, q, s, &p); err != nil {
 		return p, err
 	}
@@ -135,7 +128,9 @@ func drawer(q *web.Request, s sales.Shift) []web.Fact {
 
 // movements lists the cash that was put into the drawer or taken out of it.
 func (r *Room) movements(ctx context.Context, q *web.Request, s sales.Shift, p *shiftPage) error {
-	found, err := r.Sales.CashMovements(ctx, q.Caller, s.ID, sales.CashFilter{Params: list.Params{PageSize: rows, Cursor: q.Form.Get("cash")}})
+	in := web.ByID(s.ID)
+	in.Query = web.Query(sales.CashFilter{Params: list.Params{PageSize: rows, Cursor: q.Form.Get("cash")}})
+	found, err := web.Call[*list.Page[sales.CashMovement]](ctx, q, "listCashMovements", in)
 	if err != nil {
 		return err
 	}
@@ -161,7 +156,8 @@ func (r *Room) movements(ctx context.Context, q *web.Request, s sales.Shift, p *
 
 // sales lists the latest sales and refunds of the shift.
 func (r *Room) sales(ctx context.Context, q *web.Request, s sales.Shift, p *shiftPage) error {
-	found, err := r.Sales.List(ctx, q.Caller, sales.Filter{Params: list.Params{PageSize: rows}, Kind: "all", ShiftID: &s.ID})
+	filter := sales.Filter{Params: list.Params{PageSize: rows}, Kind: "all", ShiftID: &s.ID}
+	found, err := web.List[sales.ListItem](ctx, q, "listSales", filter)
 	if err != nil {
 		return err
 	}

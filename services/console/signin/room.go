@@ -24,7 +24,7 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// Users are those of companies.
+// Users are those of companies. Nobody is signed in yet, in whose name an operation could be called.
 type Users interface {
 	User(ctx context.Context, by access.Caller, id uuid.UUID) (company.User, error)
 	ActivateUser(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (company.User, error)

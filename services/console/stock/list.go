@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
@@ -49,7 +50,7 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err := r.filter(ctx, q, &p, in, search, level); err != nil {
 		return web.Answer{}, err
 	}
-	found, err := r.Warehouse.Stocks(ctx, q.Caller, f)
+	found, err := web.List[warehouse.StockItem](ctx, q, "listStocks", f)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -98,7 +99,7 @@ func options(q *web.Request, level string) (all []web.Option) {
 
 // warehouses are the choices of a field.
 func (r *Room) warehouses(ctx context.Context, q *web.Request, selected string) (all []web.Option, err error) {
-	found, err := r.Warehouse.List(ctx, q.Caller, warehouse.Filter{Params: list.Params{PageSize: maxWarehouses}, Sort: "name"})
+	found, err := web.List[warehouse.ListItem](ctx, q, "listWarehouses", warehouse.Filter{Params: list.Params{PageSize: maxWarehouses}, Sort: "name"})
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,10 @@ func (r *Room) sentence(ctx context.Context, q *web.Request, f warehouse.StockFi
 	if len(f.Level) == 0 || f.Level[0] != "reorder" || found.Total == nil {
 		f.Level, f.Cursor, f.PageSize, f.Search = []string{"reorder"}, "", 1, ""
 		var err error
-		if found, err = r.Warehouse.Stocks(ctx, q.Caller, f); err != nil {
+		if found, err = web.List[warehouse.StockItem](ctx, q, "listStocks", f); err != nil {
+			if apierr.Is(err, list.TooExpensive) { // the page can be shown without the count
+				err = nil
+			}
 			return web.Note{}, err
 		}
 	}

@@ -2,13 +2,9 @@
 package stock
 
 import (
-	"context"
 	"embed"
 	"io/fs"
 
-	"github.com/tradegrid/tradegrid/pkg/kit/access"
-	"github.com/tradegrid/tradegrid/pkg/store/list"
-	"github.com/tradegrid/tradegrid/services/business/warehouse"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -21,15 +17,8 @@ const (
 	component = "warehouse"
 )
 
-// Service knows warehouses, their stock and its movements.
-type Service interface {
-	List(ctx context.Context, by access.Caller, f warehouse.Filter) (*list.Page[warehouse.ListItem], error)
-	Stocks(ctx context.Context, by access.Caller, f warehouse.StockFilter) (*list.Page[warehouse.StockItem], error)
-	Movements(ctx context.Context, by access.Caller, f warehouse.MovementFilter) (*list.Page[warehouse.Movement], error)
-}
-
 // Room has the pages.
-type Room struct{ Warehouse Service }
+type Room struct{}
 
 // Name implements [web.Room].
 func (*Room) Name() string { return "stock" }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/business/catalog"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -21,14 +22,6 @@ type productPage struct {
 	Form      *web.Form
 }
 
-// product is what the page says of a product.
-type product struct {
-	ID       uuid.UUID
-	Name     string
-	SKU      string
-	HasStock bool
-}
-
 // maxStocks is how many stock records of a product a page shows.
 const maxStocks = 200
 
@@ -36,15 +29,12 @@ const maxStocks = 200
 var fields = []string{"warehouseId", "variantId", "targetQty", "reason", "reorderPoint"}
 
 // product reads the product that the address names.
-func (r *Room) product(ctx context.Context, q *web.Request) (p product, err error) {
-	if _, err := uuid.Parse(q.HTTP.PathValue("id")); err != nil {
-		return p, web.NoPage()
-	}
-	reply, err := q.Call(ctx, "getProduct", web.Input{Path: map[string]string{"id": q.HTTP.PathValue("id")}})
+func (r *Room) product(ctx context.Context, q *web.Request) (catalog.Product, error) {
+	id, err := q.PathID("id")
 	if err != nil {
-		return p, err
+		return catalog.Product{}, err
 	}
-	return p, reply.Into(&p)
+	return web.Call[catalog.Product](ctx, q, "getProduct", web.ByID(id))
 }
 
 func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
@@ -59,11 +49,11 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return web.Show("stock/product", one.Name, p), nil
 }
 
-func (r *Room) fill(ctx context.Context, q *web.Request, one product, refused error) (p productPage, err error) {
+func (r *Room) fill(ctx context.Context, q *web.Request, one catalog.Product, refused error) (p productPage, err error) {
 	p.Header = web.Header{
 		Crumbs: []web.Link{{Text: q.T("stock.title"), Href: q.Path("/stock")}}, Title: one.Name, Facts: one.SKU, Links: []web.Link{{Text: q.T("stock.product"), Href: q.Path("/products/" + one.ID.String())}},
 	}
-	found, err := r.Warehouse.Stocks(ctx, q.Caller, warehouse.StockFilter{Params: list.Params{PageSize: maxStocks}, ProductID: &one.ID})
+	found, err := web.List[warehouse.StockItem](ctx, q, "listStocks", warehouse.StockFilter{Params: list.Params{PageSize: maxStocks}, ProductID: &one.ID})
 	if err != nil {
 		return p, err
 	}
@@ -92,7 +82,7 @@ func noteOf(q *web.Request, items []warehouse.StockItem) web.Note {
 	return web.Note{Kind: web.Good, Text: q.T("stock.enough_everywhere")}
 }
 
-func stocksOf(q *web.Request, one product, items []warehouse.StockItem) web.Table {
+func stocksOf(q *web.Request, one catalog.Product, items []warehouse.StockItem) web.Table {
 	t := web.Table{
 		Label: q.T("stock.by_warehouse"),
 		Columns: []web.Column{
@@ -125,8 +115,8 @@ func stocksOf(q *web.Request, one product, items []warehouse.StockItem) web.Tabl
 }
 
 // movements lists how the stock changed, the latest first.
-func (r *Room) movements(ctx context.Context, q *web.Request, one product, p *productPage) error {
-	found, err := r.Warehouse.Movements(ctx, q.Caller, warehouse.MovementFilter{Params: list.Params{PageSize: rows, Cursor: q.Form.Get("cursor")}, ProductID: &one.ID})
+func (r *Room) movements(ctx context.Context, q *web.Request, one catalog.Product, p *productPage) error {
+	found, err := web.List[warehouse.Movement](ctx, q, "listStockMovements", warehouse.MovementFilter{Params: list.Params{PageSize: rows, Cursor: q.Form.Get("cursor")}, ProductID: &one.ID})
 	if err != nil {
 		return err
 	}
@@ -177,7 +167,7 @@ func reasonOf(q *web.Request, m warehouse.Movement) web.Cell {
 }
 
 // form asks for the quantity that was counted. Of a stock record that was chosen, it refuses a quantity that has changed since.
-func (r *Room) form(ctx context.Context, q *web.Request, one product, items []warehouse.StockItem, refused error) (*web.Form, error) {
+func (r *Room) form(ctx context.Context, q *web.Request, one catalog.Product, items []warehouse.StockItem, refused error) (*web.Form, error) {
 	all, err := r.warehouses(ctx, q, "")
 	if err != nil {
 		return nil, err
@@ -231,7 +221,7 @@ func (r *Room) adjust(ctx context.Context, q *web.Request) (web.Answer, error) {
 	}
 	body := q.BodyOf(web.Fields{Op: q.Operation("adjustStock"), Only: append([]string{"expectedQty"}, fields...)}, q.Form)
 	body["productId"] = one.ID.String()
-	_, err = q.Call(ctx, "adjustStock", web.Input{Body: body, Key: q.Form.Get("key")})
+	_, err = web.Call[warehouse.Stock](ctx, q, "adjustStock", web.Input{Body: body, Key: q.Form.Get("key")})
 	if err == nil {
 		return web.Go(q.Path("/stock/"+one.ID.String()) + "?done=stock.adjust"), nil
 	}

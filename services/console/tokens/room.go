@@ -5,6 +5,7 @@ import (
 	"context"
 	"embed"
 	"io/fs"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -24,16 +25,14 @@ var files embed.FS
 // scope is that of the operations on tokens.
 const scope = "company"
 
-// Service keeps tokens.
+// Service changes tokens. The operations of the admin API on tokens, by which the pages read, would not keep in the record of changes
+// what a token was before, nor let one end on a date.
 type Service interface {
-	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
-	Token(ctx context.Context, by access.Caller, id uuid.UUID) (company.Token, error)
 	TokenState(ctx context.Context, by access.Caller, t company.Token) (company.TokenState, error)
 	IssueToken(ctx context.Context, tx *db.Tx, by access.Caller, in company.NewToken) (company.Issued, error)
 	UpdateToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[company.TokenSettings]) (company.Token, error)
 	RotateToken(ctx context.Context, tx *db.Tx, by access.Caller, in company.Rotation) (company.Issued, error)
 	RevokeToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (company.Token, error)
-	Users(ctx context.Context, by access.Caller, withTechnical bool) ([]company.User, error)
 }
 
 // Room has the pages.
@@ -107,7 +106,11 @@ const maxShown = 200
 
 func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	all := q.Form.Get("show") == "all"
-	found, err := r.Company.Tokens(ctx, q.Caller, all)
+	in := web.Input{}
+	if all {
+		in.Query = url.Values{"includeRevoked": {"true"}}
+	}
+	found, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", in)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -193,7 +196,7 @@ func addresses(q *web.Request, t company.Token) string {
 type names map[uuid.UUID]string
 
 func (r *Room) people(ctx context.Context, q *web.Request) (names, error) {
-	all, err := r.Company.Users(ctx, q.Caller, false)
+	all, err := web.CallAdmin[[]company.User](ctx, q, "listUsers", web.Input{})
 	if err != nil {
 		return nil, err
 	}
@@ -265,11 +268,11 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 
 // token is the one in the address.
 func (r *Room) token(ctx context.Context, q *web.Request) (company.Token, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	id, err := q.PathID("id")
 	if err != nil {
-		return company.Token{}, web.NoPage()
+		return company.Token{}, err
 	}
-	return r.Company.Token(ctx, q.Caller, id)
+	return web.CallAdmin[company.Token](ctx, q, "getToken", web.ByID(id))
 }
 
 // usedText says when a token was last used, in a sentence.

@@ -7,47 +7,46 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/platform/audit"
 )
 
 // API answers operations in this process as it answers those of clients.
 type API interface {
-	Do(ctx context.Context, by httpapi.Insider, d transport.Direct) *transport.Answer
+	Call(ctx context.Context, by httpapi.Insider, id string, in Input, into any) error
 	DoWithToken(ctx context.Context, d transport.Direct) *transport.Answer
 	Operation(id string) (httpapi.Operation, bool)
 	Ops() []httpapi.Op
 	RecordedExamples(id string) ([]httpapi.Example, error)
 }
 
-// Input is what an operation is called with.
-type Input struct {
-	Path    map[string]string // parameters by name; the company of the admin API is filled in
-	Query   url.Values
-	Body    any    // encoded as JSON; nil = none
-	Key     string // X-Idempotency-Key, a UUID that the form had; "" = none
-	Version int64  // the record must still have it; 0 = any
-}
+// Input is what an operation is called with. The company of the admin API is filled in.
+type Input = httpapi.Input
 
-// Reply is what an operation answered.
-type Reply struct {
-	Status int
-	Header http.Header
-	Body   json.RawMessage // exactly as a client gets it
-}
+// JSON is an answer as clients get it, for pages that show any resource from a table.
+type JSON = json.RawMessage
 
-// Into decodes the answer.
-func (r *Reply) Into(v any) error {
-	if err := json.Unmarshal(r.Body, v); err != nil {
+// Decode reads an answer.
+func Decode(answer JSON, into any) error {
+	if err := json.Unmarshal(answer, into); err != nil {
 		return fmt.Errorf("read answer of the API: %w", err)
 	}
 	return nil
 }
+
+// ByID is the input of an operation on a record.
+func ByID(id uuid.UUID) Input { return Input{Path: map[string]string{"id": id.String()}} }
+
+// Query are the parameters that a filter of an operation sets.
+func Query(filter any) url.Values { return binding.Query(filter) }
 
 // Operation describes an operation of the external API. It panics if there is none: pages name operations that exist.
 func (q *Request) Operation(id string) httpapi.Operation { return operation(q.app.cfg.External, id) }
@@ -71,37 +70,31 @@ func operation(api API, id string) httpapi.Operation {
 	return o
 }
 
-// Call calls an operation of the external API as the person who is signed in. All its rules hold; a change is recorded with who
-// made it. Errors are the [apierr.Error] of the API.
-func (q *Request) Call(ctx context.Context, id string, in Input) (*Reply, error) {
-	return q.call(ctx, q.app.cfg.External, q.Operation(id), in)
+// Call calls an operation of the external API as the person who is signed in. All its rules hold; a change is recorded with who made
+// it. T is the type that the operation returns, or [JSON]; another type is an error. Errors of the operation
+// are the [apierr.Error] of the API.
+func Call[T any](ctx context.Context, q *Request, id string, in Input) (T, error) {
+	return call[T](ctx, q, q.app.cfg.External, in, id)
 }
 
-// CallAdmin is [Request.Call] for an operation of the admin API. People reach the operations of their company only.
-func (q *Request) CallAdmin(ctx context.Context, id string, in Input) (*Reply, error) {
-	return q.call(ctx, q.app.cfg.Admin, q.AdminOperation(id), in)
+// List is [Call] for a list, whose parameters filter sets.
+func List[T any](ctx context.Context, q *Request, id string, filter any) (*list.Page[T], error) {
+	return Call[*list.Page[T]](ctx, q, id, Input{Query: Query(filter)})
 }
 
-func (q *Request) call(ctx context.Context, api API, op httpapi.Operation, in Input) (*Reply, error) {
-	d := transport.Direct{Method: op.Method, Target: q.target(op, in), Header: map[string]string{"X-Request-Id": q.ID}}
-	if in.Body != nil {
-		raw, err := json.Marshal(in.Body)
-		if err != nil {
-			return nil, fmt.Errorf("encode input of %s: %w", op.ID, err)
-		}
-		d.Body, d.Header["Content-Type"] = raw, "application/json"
+// CallAdmin is [Call] for an operation of the admin API. People reach the operations of their company only.
+func CallAdmin[T any](ctx context.Context, q *Request, id string, in Input) (T, error) {
+	if in.Path["companyId"] == "" {
+		path := map[string]string{"companyId": q.Company.ID.String()}
+		maps.Copy(path, in.Path)
+		in.Path = path
 	}
-	if in.Key != "" {
-		d.Header["X-Idempotency-Key"] = in.Key
-	}
-	if in.Version != 0 {
-		d.Header["If-Match"] = strconv.Quote(strconv.FormatInt(in.Version, 10))
-	}
-	a := api.Do(ctx, httpapi.Insider{Principal: q.Principal, Address: q.Visit.Address, Record: q.recordOperation}, d)
-	if a.Fault != nil {
-		return nil, a.Fault
-	}
-	return &Reply{Status: a.Status, Header: a.Header, Body: a.Body}, nil
+	return call[T](ctx, q, q.app.cfg.Admin, in, id)
+}
+
+func call[T any](ctx context.Context, q *Request, api API, in Input, id string) (got T, err error) {
+	err = api.Call(ctx, httpapi.Insider{Principal: q.Principal, Address: q.Visit.Address, Record: q.recordOperation}, id, in, &got)
+	return got, err
 }
 
 // SendWithToken sends a request of the external API with a token, as a client does. The role of the person has no part in it; their
@@ -120,28 +113,6 @@ func (q *Request) recordOperation(tx *db.Tx, c httpapi.AdminChange) error {
 	})
 }
 
-// target is the path of an operation with its parameters, below the root of its API.
-func (q *Request) target(op httpapi.Operation, in Input) string {
-	segments := strings.Split(op.Path, "/")
-	for i, s := range segments {
-		name, ok := strings.CutPrefix(s, "{")
-		if !ok {
-			continue
-		}
-		name = strings.TrimSuffix(name, "}")
-		value := in.Path[name]
-		if value == "" && name == "companyId" {
-			value = q.Company.ID.String()
-		}
-		segments[i] = url.PathEscape(value)
-	}
-	target := strings.Join(segments, "/")
-	if len(in.Query) > 0 {
-		target += "?" + in.Query.Encode()
-	}
-	return target
-}
-
 // Curl is a call of the external API as a line for a shell. It names no token: $TOKEN stands for one.
 func (q *Request) Curl(id string, in Input) string {
 	op := q.Operation(id)
@@ -149,7 +120,7 @@ func (q *Request) Curl(id string, in Input) string {
 	if op.Method != http.MethodGet {
 		line += " -X " + op.Method
 	}
-	line += " " + quote(q.app.cfg.APIURL+q.target(op, in)) + ` -H "Authorization: Bearer $TOKEN"`
+	line += " " + quote(q.app.cfg.APIURL+in.Target(op.Op)) + ` -H "Authorization: Bearer $TOKEN"`
 	if op.Method != http.MethodGet {
 		line += ` -H "X-Idempotency-Key: $(uuidgen)"`
 	}
@@ -171,6 +142,6 @@ type Shown struct{ JSON, Curl string }
 const maxShown = 256 << 10
 
 // Show prepares an answer and its request for a page.
-func (q *Request) Show(id string, in Input, r *Reply) Shown {
-	return Shown{JSON: shortened(Pretty(r.Body)), Curl: q.Curl(id, in)}
+func (q *Request) Show(id string, in Input, answer any) Shown {
+	return Shown{JSON: PrettyOf(answer), Curl: q.Curl(id, in)}
 }

@@ -1,4 +1,4 @@
-// Package web is the console: the pages that people open. It stands on the services of the platform as the APIs do, with a
+// Package web is the console: the pages that people open. It reads and changes records by the operations of the APIs, see [Call], with a
 // caller whose scopes follow from the role, and knows no SQL and no rule of its own. Each area is a package below, a [Room], with
 // its handlers and templates side by side. The layer lies between cmd and the services: no service imports it.
 // See docs/console.md.
@@ -27,6 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/kit/telemetry"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
@@ -317,7 +318,7 @@ func Segment(text string) string { return url.PathEscape(text) }
 
 // PrettyOf is a value as JSON for reading, cut off where it is longer than a page shows.
 func PrettyOf(v any) string {
-	raw, err := json.Marshal(v)
+	raw, err := jsontype.Marshal(v)
 	if err != nil {
 		return ""
 	}

@@ -7,38 +7,38 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 )
 
 // call calls an operation on the record in the path and leads back to its page.
-func call(ctx context.Context, q *web.Request, operation string, body any, to func(id uuid.UUID, reply *web.Reply) (string, error)) (web.Answer, error) {
+func call[T any](ctx context.Context, q *web.Request, operation string, body any, to func(id uuid.UUID, got T) string) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
 	}
-	reply, err := q.Call(ctx, operation, web.Input{Path: map[string]string{"id": id.String()}, Body: body})
+	in := web.ByID(id)
+	in.Body = body
+	got, err := web.Call[T](ctx, q, operation, in)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	path, err := to(id, reply)
-	return web.Go(q.Path(path)), err
+	return web.Go(q.Path(to(id, got))), nil
 }
 
 // backTo is the page of the subscription, which says what was done.
-func backTo(done string) func(uuid.UUID, *web.Reply) (string, error) {
-	return func(id uuid.UUID, _ *web.Reply) (string, error) {
-		return "/webhooks/" + id.String() + "?done=" + done, nil
+func backTo(done string) func(uuid.UUID, webhooks.Subscription) string {
+	return func(id uuid.UUID, _ webhooks.Subscription) string {
+		return "/webhooks/" + id.String() + "?done=" + done
 	}
 }
 
 // test sends a test message and leads to the page of the subscription, where the answer appears.
 func (r *Room) test(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return call(ctx, q, "testWebhookSubscription", nil, func(id uuid.UUID, reply *web.Reply) (string, error) {
-		var started webhooks.TestStarted
-		err := reply.Into(&started)
-		return "/webhooks/" + id.String() + "?test=" + started.DeliveryID.String(), err
+	return call(ctx, q, "testWebhookSubscription", nil, func(id uuid.UUID, started webhooks.TestStarted) string {
+		return "/webhooks/" + id.String() + "?test=" + started.DeliveryID.String()
 	})
 }
 
@@ -56,7 +56,7 @@ func (r *Room) resume(ctx context.Context, q *web.Request) (web.Answer, error) {
 }
 
 func (r *Room) remove(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return call(ctx, q, "deleteWebhookSubscription", nil, func(uuid.UUID, *web.Reply) (string, error) { return "/webhooks?done=deleted_webhook", nil })
+	return call(ctx, q, "deleteWebhookSubscription", nil, func(uuid.UUID, httpapi.None) string { return "/webhooks?done=deleted_webhook" })
 }
 
 type secretPage struct {
@@ -66,15 +66,16 @@ type secretPage struct {
 	Next   web.Link
 }
 
-// showSecret is the one page that shows a secret.
-func showSecret(q *web.Request, reply *web.Reply, text string) (web.Answer, error) {
-	var s struct { // of the answer, whose type cannot be read back: it hides what it holds
+// showSecret is the one page that shows a secret. It takes JSON: a form that is sent twice gets the answer that was stored, from which
+// the type cannot be read back, because it hides what it holds.
+func showSecret(q *web.Request, answer web.JSON, text string) (web.Answer, error) {
+	var s struct {
 		ID     uuid.UUID `json:"id"`
 		URL    string    `json:"url"`
 		Name   *string   `json:"name"`
 		Secret string    `json:"secret"`
 	}
-	if err := reply.Into(&s); err != nil {
+	if err := web.Decode(answer, &s); err != nil {
 		return web.Answer{}, err
 	}
 	name := nameOf(webhooks.Subscription{SubscriptionFields: webhooks.SubscriptionFields{URL: s.URL, Name: s.Name}})
@@ -91,7 +92,7 @@ func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	if _, err := r.Webhooks.Subscription(ctx, q.Caller, id); err != nil {
+	if _, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(id)); err != nil {
 		return web.Answer{}, err
 	}
 	hours, err := strconv.Atoi(q.Form.Get("overlapHours"))
@@ -99,24 +100,24 @@ func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
 		return web.Answer{}, apierr.InvalidField("overlapHours", apierr.Type, "%s", q.T("tokens.overlap.wrong"))
 	}
 	// Of the form that is sent twice, the second would take the secret that receivers still have out of the overlap.
-	reply, err := q.Call(ctx, "rotateWebhookSecret", web.Input{Path: map[string]string{"id": id.String()}, Body: webhooks.RotateSecretInput{OverlapHours: hours}, Version: q.FormVersion()})
+	in := web.ByID(id)
+	in.Body, in.Version = webhooks.RotateSecretInput{OverlapHours: hours}, q.FormVersion()
+	rotated, err := web.Call[web.JSON](ctx, q, "rotateWebhookSecret", in)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return showSecret(q, reply, q.T("webhooks.rotated", hours))
+	return showSecret(q, rotated, q.T("webhooks.rotated", hours))
 }
 
 func (r *Room) redeliver(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return call(ctx, q, "redeliverWebhook", nil, func(_ uuid.UUID, reply *web.Reply) (string, error) {
-		var d webhooks.DeliveryRecord
-		err := reply.Into(&d)
-		return "/webhooks/deliveries/" + d.ID.String() + "?done=redelivered", err
+	return call(ctx, q, "redeliverWebhook", nil, func(_ uuid.UUID, d webhooks.DeliveryRecord) string {
+		return "/webhooks/deliveries/" + d.ID.String() + "?done=redelivered"
 	})
 }
 
 func (r *Room) skip(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return call(ctx, q, "skipWebhookDelivery", nil, func(id uuid.UUID, _ *web.Reply) (string, error) {
-		return "/webhooks/deliveries/" + id.String() + "?done=skipped", nil
+	return call(ctx, q, "skipWebhookDelivery", nil, func(id uuid.UUID, _ webhooks.DeliveryRecord) string {
+		return "/webhooks/deliveries/" + id.String() + "?done=skipped"
 	})
 }
 
@@ -158,7 +159,7 @@ func (r *Room) redeliverMany(ctx context.Context, q *web.Request) (web.Answer, e
 	}
 	sent := 0
 	for _, id := range ids {
-		reply, err := q.Call(ctx, "redeliverWebhook", web.Input{Path: map[string]string{"id": id.String()}})
+		d, err := web.Call[webhooks.DeliveryRecord](ctx, q, "redeliverWebhook", web.ByID(id))
 		known, refused := apierr.As(err)
 		if err != nil && (!refused || known.Status >= 500) {
 			return web.Answer{}, err
@@ -166,10 +167,6 @@ func (r *Room) redeliverMany(ctx context.Context, q *web.Request) (web.Answer, e
 		if refused {
 			p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Code(id.String(), ""), web.State(web.Bad, q.T("webhooks.again.refused")), web.Text(known.Message)})
 			continue
-		}
-		var d webhooks.DeliveryRecord
-		if err := reply.Into(&d); err != nil {
-			return web.Answer{}, err
 		}
 		sent++
 		p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Text(d.Event), DeliveryState(q, d.Status), web.Code(d.ID.String(), q.Path("/webhooks/deliveries/"+d.ID.String()))})

@@ -96,12 +96,17 @@ func QueryOf(q *web.Request, subscription *uuid.UUID) webhooks.DeliveryQuery {
 	return in
 }
 
+// sent reads deliveries of the company.
+func sent(ctx context.Context, q *web.Request, query webhooks.DeliveryQuery) (webhooks.DeliveryPage, error) {
+	return web.Call[webhooks.DeliveryPage](ctx, q, "listDeliveries", web.Input{Query: web.Query(query)})
+}
+
 // filters are the names of what narrows the list, as they stand in the address.
 var filters = []string{"subscription", "status", "answer", "event", "from", "to"}
 
 // list50 fills a page with 50 deliveries: of all receivers with their names and a field to choose one, or of one.
 func (r *Room) list50(ctx context.Context, q *web.Request, p *deliveriesPage, query webhooks.DeliveryQuery, page string, names map[uuid.UUID]string, receiver *web.Field) error {
-	found, err := r.Webhooks.CompanyDeliveries(ctx, q.Caller, query)
+	found, err := sent(ctx, q, query)
 	p.Filter = FilterOf(q, query, page, err)
 	if err != nil && !web.Faulty(p.Filter.Fields) {
 		return err
@@ -229,7 +234,7 @@ type heldPage struct {
 
 // held lists the records whose later deliveries wait for an earlier one.
 func (r *Room) held(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription) (web.Answer, error) {
-	found, err := r.Webhooks.Held(ctx, q.Caller, s.ID)
+	found, err := web.Call[*list.Page[webhooks.HeldRecord]](ctx, q, "listHeldRecords", web.ByID(s.ID))
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -34,14 +34,9 @@ func (r *Room) delivery(ctx context.Context, q *web.Request) (web.Answer, error)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	s, err := r.Webhooks.Subscription(ctx, q.Caller, d.SubscriptionID)
+	s, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(d.SubscriptionID))
 	gone := apierr.Is(err, "WEBHOOK_SUBSCRIPTION_NOT_FOUND")
 	if err != nil && !gone {
-		return web.Answer{}, err
-	}
-	in := web.Input{Path: map[string]string{"id": id.String()}}
-	reply, err := q.Call(ctx, "getWebhookDelivery", in)
-	if err != nil {
 		return web.Answer{}, err
 	}
 	p := deliveryPage{
@@ -49,7 +44,7 @@ func (r *Room) delivery(ctx context.Context, q *web.Request) (web.Answer, error)
 			Title: d.Event, Chip: &web.Chip{Kind: kinds[d.Status], Text: q.T("delivery." + d.Status)}, Facts: testOf(q, d.DeliveryRecord),
 			Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}},
 		},
-		Note: fate(q, d.DeliveryRecord), Facts: deliveryFacts(q, d, s), Attempts: attempts(q, d.Attempts), Payload: web.Pretty(d.Payload), API: q.Show("getWebhookDelivery", in, reply), Live: live,
+		Note: fate(q, d.DeliveryRecord), Facts: deliveryFacts(q, d, s), Attempts: attempts(q, d.Attempts), Payload: web.Pretty(d.Payload), API: q.Show("getWebhookDelivery", web.ByID(id), d), Live: live,
 	}
 	if !gone {
 		p.Asked = asked(d, s)
@@ -73,11 +68,11 @@ func (r *Room) delivery(ctx context.Context, q *web.Request) (web.Answer, error)
 
 // readDelivery reads a delivery and, if it is open, where its page hears of changes since.
 func (r *Room) readDelivery(ctx context.Context, q *web.Request, id uuid.UUID) (d webhooks.DeliveryDetail, live string, err error) {
-	if d, err = r.Webhooks.Delivery(ctx, q.Caller, id); err != nil || over(d.DeliveryRecord) {
+	if d, err = web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(id)); err != nil || over(d.DeliveryRecord) {
 		return d, "", err
 	}
 	live = web.Renews(ctx, q.Path("/live/deliveries/"+id.String()), r.watchedDelivery(q, d.DeliveryRecord))
-	d, err = r.Webhooks.Delivery(ctx, q.Caller, id) // again: the mark may be younger
+	d, err = web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(id)) // again: the mark may be younger
 	return d, live, err
 }
 

@@ -116,7 +116,7 @@ func (r *Room) edit(ctx context.Context, q *web.Request, s webhooks.Subscription
 }
 
 func (r *Room) formOf(ctx context.Context, q *web.Request, d draft, trial *trialPart) (web.Answer, error) {
-	types, err := r.Webhooks.EventTypes(ctx, q.Caller)
+	types, err := web.Call[[]webhooks.EventType](ctx, q, "listWebhookEventTypes", web.Input{})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -235,7 +235,7 @@ func (r *Room) create(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Form.Get("do") == "try" {
 		return r.tried(ctx, q, d)
 	}
-	reply, err := q.Call(ctx, d.operation(), web.Input{Body: d.body(q), Key: keyOf(q.Form)})
+	made, err := web.Call[web.JSON](ctx, q, d.operation(), web.Input{Body: d.body(q), Key: keyOf(q.Form)})
 	if web.Refused(err) {
 		d.err = err
 		a, err := r.formOf(ctx, q, d, nil)
@@ -244,7 +244,7 @@ func (r *Room) create(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return showSecret(q, reply, q.T("webhooks.created"))
+	return showSecret(q, made, q.T("webhooks.created"))
 }
 
 // update changes a subscription, or tries its filter.
@@ -253,7 +253,7 @@ func (r *Room) update(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	s, err := r.Webhooks.Subscription(ctx, q.Caller, id)
+	s, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(id))
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -261,7 +261,9 @@ func (r *Room) update(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Form.Get("do") == "try" {
 		return r.tried(ctx, q, d)
 	}
-	_, err = q.Call(ctx, d.operation(), web.Input{Path: map[string]string{"id": id.String()}, Body: d.body(q), Version: q.FormVersion()})
+	in := web.ByID(id)
+	in.Body, in.Version = d.body(q), q.FormVersion()
+	_, err = web.Call[webhooks.Subscription](ctx, q, d.operation(), in)
 	if web.Refused(err) {
 		d.err = err
 		a, err := r.formOf(ctx, q, d, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/store/job"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 )
@@ -176,7 +177,7 @@ func (r *Room) replay(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	s, err := r.Webhooks.Subscription(ctx, q.Caller, id)
+	s, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(id))
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -185,7 +186,9 @@ func (r *Room) replay(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Form.Get("do") == "count" {
 		body["dryRun"], done = true, "count"
 	}
-	_, err = q.Call(ctx, "replayWebhookEvents", web.Input{Path: map[string]string{"id": id.String()}, Body: body})
+	in := web.ByID(id)
+	in.Body = body
+	_, err = web.Call[job.Record](ctx, q, "replayWebhookEvents", in)
 	if web.Refused(err) {
 		a, err := r.replays(ctx, q, s, headOf(q, s, tabReplay), q.Form, err)
 		return a.Refuse(), err
@@ -206,11 +209,11 @@ func (r *Room) steer(operation string) web.Handler {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		return call(ctx, q, operation, nil, func(uuid.UUID, *web.Reply) (string, error) {
+		return call(ctx, q, operation, nil, func(uuid.UUID, job.Record) string {
 			if sub == nil {
-				return "/webhooks", nil
+				return "/webhooks"
 			}
-			return "/webhooks/" + sub.String() + "?tab=" + tabReplay, nil
+			return "/webhooks/" + sub.String() + "?tab=" + tabReplay
 		})
 	}
 }

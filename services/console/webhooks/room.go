@@ -21,16 +21,10 @@ var files embed.FS
 // scope is that of the operations of the API on webhooks.
 const scope = "webhooks"
 
-// Service knows subscriptions and deliveries. Changes go through the operations of the API.
+// Service knows what the API has no operations for.
 type Service interface {
-	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
-	Subscription(ctx context.Context, by access.Caller, id uuid.UUID) (webhooks.Subscription, error)
 	Activity(ctx context.Context, by access.Caller, subs []uuid.UUID) (map[uuid.UUID]*webhooks.Activity, error)
-	CompanyDeliveries(ctx context.Context, by access.Caller, in webhooks.DeliveryQuery) (webhooks.DeliveryPage, error)
-	Delivery(ctx context.Context, by access.Caller, id uuid.UUID) (webhooks.DeliveryDetail, error)
-	Held(ctx context.Context, by access.Caller, subscription uuid.UUID) (*list.Page[webhooks.HeldRecord], error)
 	Replays(ctx context.Context, by access.Caller, id uuid.UUID) ([]webhooks.StartedReplay, error)
-	EventTypes(ctx context.Context, by access.Caller) ([]webhooks.EventType, error)
 	Try(ctx context.Context, by access.Caller, in webhooks.SubscriptionFields, limit int) ([]webhooks.Trial, error)
 	Mark(ctx context.Context, company tenant.ID, subscription uuid.UUID) (string, error)
 	MarkAll(ctx context.Context, company tenant.ID) (string, error)
@@ -77,7 +71,7 @@ func (r *Room) Pages() []web.Page {
 
 // all reads the subscriptions of the company, of which there are few.
 func (r *Room) all(ctx context.Context, q *web.Request) ([]webhooks.Subscription, error) {
-	found, err := r.Webhooks.Subscriptions(ctx, q.Caller, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
+	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +90,7 @@ func (r *Room) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
 	if err != nil {
 		return web.Watched{}, err
 	}
-	if _, err := r.Webhooks.Subscription(ctx, q.Caller, id); err != nil {
+	if _, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(id)); err != nil {
 		return web.Watched{}, err
 	}
 	return r.watched(q, id), nil
@@ -115,7 +109,7 @@ func (r *Room) watchDelivery(ctx context.Context, q *web.Request) (web.Watched, 
 	if err != nil {
 		return web.Watched{}, err
 	}
-	d, err := r.Webhooks.Delivery(ctx, q.Caller, id)
+	d, err := web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(id))
 	if err != nil {
 		return web.Watched{}, err
 	}

@@ -59,7 +59,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	tab := q.Form.Get("tab")
 	thing := r.watched(q, id)
 	live := web.Renews(ctx, q.Path("/live/webhooks/"+id.String()), thing) // before what is shown
-	s, err := r.Webhooks.Subscription(ctx, q.Caller, id)
+	s, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(id))
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -104,11 +104,11 @@ func headOf(q *web.Request, s webhooks.Subscription, tab string) subscription {
 }
 
 func (r *Room) overview(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, live string) (web.Answer, error) {
-	found, err := r.Webhooks.CompanyDeliveries(ctx, q.Caller, webhooks.DeliveryQuery{SubscriptionID: &s.ID, PageLimit: list.PageLimit{Limit: latest}})
+	found, err := sent(ctx, q, webhooks.DeliveryQuery{SubscriptionID: &s.ID, PageLimit: list.PageLimit{Limit: latest}})
 	if err != nil {
 		return web.Answer{}, err
 	}
-	waiting, err := r.Webhooks.CompanyDeliveries(ctx, q.Caller, webhooks.DeliveryQuery{SubscriptionID: &s.ID, Status: statusPending, PageLimit: list.PageLimit{Limit: latest}})
+	waiting, err := sent(ctx, q, webhooks.DeliveryQuery{SubscriptionID: &s.ID, Status: statusPending, PageLimit: list.PageLimit{Limit: latest}})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -192,7 +192,7 @@ func (r *Room) testAnswer(ctx context.Context, q *web.Request) (*testAnswer, err
 	if err != nil || id == nil {
 		return nil, err
 	}
-	d, err := r.Webhooks.Delivery(ctx, q.Caller, *id)
+	d, err := web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(*id))
 	if err != nil {
 		return nil, err
 	}
@@ -224,12 +224,7 @@ type settingsPage struct {
 }
 
 func (r *Room) settings(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription) (web.Answer, error) {
-	in := web.Input{Path: map[string]string{"id": s.ID.String()}}
-	reply, err := q.Call(ctx, "getWebhookSubscription", in)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	p := settingsPage{subscription: head, Facts: factsOf(q, s), API: q.Show("getWebhookSubscription", in, reply)}
+	p := settingsPage{subscription: head, Facts: factsOf(q, s), API: q.Show("getWebhookSubscription", web.ByID(s.ID), s)}
 	if q.Allows(scope, true) {
 		page := q.Path("/webhooks/" + s.ID.String())
 		var hours []web.Option

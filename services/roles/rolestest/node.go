@@ -318,4 +318,5 @@ func FillIn(body string, ids map[string]string) string {
 	return body
 }
 
+// Today is the date so many days from now.
 func Today(days int) string { return time.Now().AddDate(0, 0, days).Format(time.DateOnly) }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -22,7 +23,7 @@ var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
 // Body is the body of a request that has not been read yet. It takes no memory until Read is called.
 type Body struct {
-	rc      *fasthttp.RequestCtx // nil for a direct request
+	rc      *fasthttp.RequestCtx // nil for a body that has arrived
 	stream  io.Reader
 	length  int  // Content-Length; -1 if chunked
 	expects bool // the client waits for 100 Continue
@@ -35,6 +36,11 @@ var ErrBodyTooLarge = errors.New("the body exceeds the limit")
 
 // BodyOf returns the body of a request.
 func BodyOf(fc *fiber.Ctx) *Body { return &incomingOf(fc).body }
+
+// Whole is a body that has arrived.
+func Whole(raw []byte) *Body {
+	return &Body{stream: bytes.NewReader(raw), length: len(raw), done: len(raw) == 0}
+}
 
 // Length is the declared length in bytes; -1 if the body is chunked.
 func (b *Body) Length() int { return b.length }

@@ -51,16 +51,10 @@ type problem struct {
 
 // Fail writes the error body. Errors that are not meant for clients are logged here, once.
 func (s *Server) Fail(fc *fiber.Ctx, err error) {
-	f := s.FaultOf(fc, err)
-	s.writeFault(fc, f)
+	s.writeFault(fc, s.Fault(fc.UserContext(), err, "method", fc.Method(), "route", fc.Route().Path, "request_id", RequestID(fc)))
 }
 
-// FaultOf returns the error that the client sees in place of err.
-func (s *Server) FaultOf(fc *fiber.Ctx, err error) *apierr.Error {
-	return s.Fault(fc.UserContext(), err, "method", fc.Method(), "route", fc.Route().Path, "request_id", RequestID(fc))
-}
-
-// Fault is [Server.FaultOf] without a request; where are attributes for the log.
+// Fault returns the error that clients see in place of err; where are attributes for the log.
 func (s *Server) Fault(ctx context.Context, err error, where ...any) *apierr.Error {
 	log := s.cfg.Log.With(where...)
 	if f, ok := apierr.As(err); ok {

@@ -30,9 +30,7 @@ var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 	start := time.Now()
 	s.identify(fc)
-	ctx := propagation.TraceContext{}.Extract(contextOf(fc), headerCarrier{fc})
-	ctx, span := otel.Tracer("tradegrid/httpapi").Start(ctx, fc.Method(), trace.WithSpanKind(trace.SpanKindServer),
-		trace.WithAttributes(attribute.String("http.request.method", fc.Method()), attribute.String("url.path", fc.Path())))
+	ctx, span := begin(propagation.TraceContext{}.Extract(contextOf(fc), headerCarrier{fc}), fc.Method(), fc.Path())
 	defer span.End()
 	fc.SetUserContext(telemetry.WithRequest(ctx, RequestID(fc)))
 	defer func() {
@@ -40,7 +38,7 @@ func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 			s.Fail(fc, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 		took := time.Since(start)
-		measure(fc, span, took)
+		measure(fc.UserContext(), span, incomingOf(fc).method, fc.Route().Path, fc.Response().StatusCode(), took)
 		if s.cfg.Answered != nil {
 			s.cfg.Answered(fc, start, took)
 		}
@@ -55,12 +53,10 @@ func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 	return nil
 }
 
-// contextOf is that of who makes a direct request, and else that of the connection.
-func contextOf(fc *fiber.Ctx) context.Context {
-	if d, ok := fc.Context().UserValue(directKey{}).(*direct); ok {
-		return d.ctx
-	}
-	return fc.UserContext()
+// begin begins the span of a request.
+func begin(ctx context.Context, method, path string) (context.Context, trace.Span) {
+	return otel.Tracer("tradegrid/httpapi").Start(ctx, method, trace.WithSpanKind(trace.SpanKindServer), //nolint:spancheck // callers end it
+		trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("url.path", path)))
 }
 
 // identify sets the headers of every response.
@@ -78,8 +74,7 @@ func (s *Server) identify(fc *fiber.Ctx) {
 func RequestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
 
 // measure records the outcome of the request.
-func measure(fc *fiber.Ctx, span trace.Span, took time.Duration) {
-	status, route, method := fc.Response().StatusCode(), fc.Route().Path, incomingOf(fc).method
+func measure(ctx context.Context, span trace.Span, method, route string, status int, took time.Duration) {
 	if !slices.Contains(fiber.DefaultMethods, method) {
 		method = "_OTHER" // bounds the label: clients can send any method
 	}
@@ -88,7 +83,7 @@ func measure(fc *fiber.Ctx, span trace.Span, took time.Duration) {
 	if status >= http.StatusInternalServerError {
 		span.SetStatus(codes.Error, http.StatusText(status))
 	}
-	telemetry.Observe(fc.UserContext(), requestDuration.WithLabelValues(method, route, strconv.Itoa(status)), took.Seconds())
+	telemetry.Observe(ctx, requestDuration.WithLabelValues(method, route, strconv.Itoa(status)), took.Seconds())
 }
 
 // headerCarrier lets the propagator read the headers of a request.
