@@ -460,7 +460,7 @@ func TestConsoleRefusesOtherSites(t *testing.T) {
 	require.Equal(t, "no-store", got.header.Get("Cache-Control"))
 	require.NotRegexp(t, `<[^>]+ (style|on\w+)="`, got.body, "the policy refuses inline styles and scripts")
 	got = owner.ask(http.MethodPost, path, url.Values{"x": {strings.Repeat("x", 70<<10)}})
-	require.Equal(t, http.StatusBadRequest, got.status, "a form has a bound")
+	require.Equal(t, http.StatusRequestEntityTooLarge, got.status, "a form has a bound")
 }
 
 // Every change leaves a line in the record that the admin API has, with what was before and after.

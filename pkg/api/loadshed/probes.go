@@ -19,7 +19,6 @@ const (
 	probeKafka    = "kafka"
 )
 
-// The rows are counted because statistics are far off for a table that is constantly filled and emptied.
 // OutboxProbe measures the outbox. It does not depend on a relay, because a missing relay is the most likely cause of a
 // full outbox.
 func OutboxProbe(d *db.DB) Probe {

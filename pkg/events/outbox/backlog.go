@@ -34,7 +34,8 @@ func ReadBacklog(ctx context.Context, q db.Querier) (b Backlog, err error) {
 	return b, nil
 }
 
-// MeasureBacklog counts the rows of all companies, with the age of the oldest in seconds, by the clock of the database.
+// MeasureBacklog counts the rows of all companies, with the age of the oldest in seconds, by the clock of the database. They are counted
+// because statistics are far off for a table that is constantly filled and emptied.
 func MeasureBacklog(ctx context.Context, q db.Querier) (rows int64, age float64, err error) {
 	if err = q.QueryRow(ctx, sqlMeasureBacklog).Scan(&rows, &age); err != nil {
 		return 0, 0, fmt.Errorf("count the outbox: %w", err)

@@ -43,12 +43,6 @@ func setup(t *testing.T) *kit {
 
 func (k *kit) advance(d time.Duration) { k.ahead.Add(int64(d)) }
 
-func (k *kit) exec(sql string, args ...any) {
-	k.t.Helper()
-	_, err := k.db.Exec(k.t.Context(), sql, args...)
-	require.NoError(k.t, err)
-}
-
 // company makes a company with owners.
 func (k *kit) company(name string, owners ...string) tenant.ID {
 	id := tenant.NewID()

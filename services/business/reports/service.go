@@ -114,9 +114,9 @@ func (s *Service) read(ctx context.Context, by access.Caller, days Days, dimensi
 		names = []string{"day"}
 	}
 	t := table{dimensions: dimensions, picked: pick(dimensions, names), totals: make([]int64, reports[0].Amounts)}
-	for i, groups := range read {
-		for _, g := range groups {
-			g.Keys = slices.Concat(g.Keys, sources[i].keys)
+	for i, of := range sources {
+		for _, g := range read[i] {
+			g.Keys = slices.Concat(g.Keys, of.keys)
 			if err := t.add(g); err != nil {
 				return Frame{}, table{}, err
 			}
