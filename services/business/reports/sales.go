@@ -5,10 +5,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/services/business/daysum"
 )
+
+var ofSales = httpapi.Group{Tag: tag, Scope: "sales", Component: "cashier"}
 
 // SalesQuery asks for the report of sales.
 type SalesQuery struct {
