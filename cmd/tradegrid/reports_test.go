@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 const (
@@ -25,14 +29,14 @@ func TestReportsFollowTheDomains(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	past := newNode(d.WithClock(func() time.Time { return time.Now().AddDate(0, 0, -3) }), alone())
-	caller, company := past.owner(t)
+	caller, owner := past.owner(t)
 	day := time.Now().AddDate(0, 0, -3)
 	days := fmt.Sprintf("?from=%s&to=%s", day.AddDate(0, 0, -3).Format(time.DateOnly), time.Now().AddDate(0, 0, 1).Format(time.DateOnly))
 	total := func(report, field string) int64 {
 		return int64(caller.ok(t, "GET", "/reports/"+report+days, "").body["totals"].(map[string]any)[field].(float64))
 	}
 	number := func(sql string, targets ...any) {
-		require.NoError(t, d.QueryRow(t.Context(), sql, company).Scan(targets...))
+		require.NoError(t, d.QueryRow(t.Context(), sql, owner).Scan(targets...))
 	}
 	check := func(step string) {
 		t.Helper()
@@ -73,4 +77,47 @@ func TestReportsFollowTheDomains(t *testing.T) {
 	do("POST", "/scheduling/bookings/"+booking+"/complete", "")
 	do("POST", "/scheduling/bookings/"+booking+"/no-show", "")
 	do("POST", "/scheduling/bookings/"+booking+"/complete", "")
+}
+
+// Whatever a report sums, the sums that it keeps of old days are those of its records, after each change of a sample of every domain.
+func TestKeptSumsOfReportsAreThoseOfTheRecords(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Open(t)
+	p := newPagesOn(t, d.WithClock(func() time.Time { return time.Now().AddDate(0, 0, -3) }))
+	s := p.emptyShop()
+	days := fmt.Sprintf("?from=%s&to=%s", today(-6), today(1))
+	reports := 0
+	check := func(step string) {
+		t.Helper()
+		reports = 0
+		kept := map[string]map[string]any{}
+		for _, op := range p.external.Ops() {
+			if strings.HasPrefix(op.ID, "report") {
+				reports++
+				kept[op.Path] = p.call(s, p.external, http.MethodGet, op.Path+days, "")
+			}
+		}
+		_, err := d.Exec(t.Context(), `DELETE FROM day_sums WHERE company_id = $1`, s.id)
+		require.NoError(t, err)
+		for path, before := range kept {
+			require.Equal(t, p.call(s, p.external, http.MethodGet, path+days, ""), before, "%s after %s: does OnWrite of the table count the change?", path, step)
+		}
+	}
+	check("nothing")
+	require.Greater(t, reports, 3)
+	_, err := changeWith(t.Context(), p.db, "test", s.id, p.company.CreateBranch, company.BranchFields{Name: "Annex"}) // for the second warehouse
+	require.NoError(t, err)
+	ids := map[string]string{}
+	for _, one := range samples() {
+		api, at := p.external, ""
+		if one.Admin {
+			api, at = p.admin, "/companies/"+s.id.String()
+		}
+		ids[one.Entity], _ = p.call(s, api, http.MethodPost, at+cmp.Or(one.CreatePath, one.Path), fillIn(one.Create, ids))["id"].(string)
+		check("POST " + one.Path)
+		if one.Change != "" {
+			p.call(s, api, http.MethodPatch, at+one.Path+"/"+ids[one.Entity], fillIn(one.Change, ids))
+			check("PATCH " + one.Path)
+		}
+	}
 }
