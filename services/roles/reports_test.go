@@ -1,7 +1,10 @@
 package roles_test
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,14 +29,14 @@ func TestReportsFollowTheDomains(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	past := rolestest.NewNode(d.WithClock(func() time.Time { return time.Now().AddDate(0, 0, -3) }), rolestest.Alone())
-	caller, company := past.Owner(t)
+	caller, owner := past.Owner(t)
 	day := time.Now().AddDate(0, 0, -3)
 	days := fmt.Sprintf("?from=%s&to=%s", day.AddDate(0, 0, -3).Format(time.DateOnly), time.Now().AddDate(0, 0, 1).Format(time.DateOnly))
 	total := func(report, field string) int64 {
 		return int64(caller.OK(t, "GET", "/reports/"+report+days, "").Body["totals"].(map[string]any)[field].(float64))
 	}
 	number := func(sql string, targets ...any) {
-		require.NoError(t, d.QueryRow(t.Context(), sql, company).Scan(targets...))
+		require.NoError(t, d.QueryRow(t.Context(), sql, owner).Scan(targets...))
 	}
 	check := func(step string) {
 		t.Helper()
@@ -74,4 +77,46 @@ func TestReportsFollowTheDomains(t *testing.T) {
 	do("POST", "/scheduling/bookings/"+booking+"/complete", "")
 	do("POST", "/scheduling/bookings/"+booking+"/no-show", "")
 	do("POST", "/scheduling/bookings/"+booking+"/complete", "")
+}
+
+// Whatever a report sums, the sums that it keeps of old days are those of its records, after each change of a sample of every domain.
+func TestKeptSumsOfReportsAreThoseOfTheRecords(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Open(t)
+	n := rolestest.NewNode(d.WithClock(func() time.Time { return time.Now().AddDate(0, 0, -3) }), rolestest.Alone())
+	owner, id := n.Owner(t)
+	days := fmt.Sprintf("?from=%s&to=%s", rolestest.Today(-6), rolestest.Today(1))
+	reports := 0
+	check := func(step string) {
+		t.Helper()
+		reports = 0
+		kept := map[string]map[string]any{}
+		for _, op := range n.API.Ops() {
+			if strings.HasPrefix(op.ID, "report") {
+				reports++
+				kept[op.Path] = owner.OK(t, http.MethodGet, op.Path+days, "").Body
+			}
+		}
+		_, err := d.Exec(t.Context(), `DELETE FROM day_sums WHERE company_id = $1`, id)
+		require.NoError(t, err)
+		for path, before := range kept {
+			require.Equal(t, owner.OK(t, http.MethodGet, path+days, "").Body, before, "%s after %s: does OnWrite of the table count the change?", path, step)
+		}
+	}
+	check("nothing")
+	require.Greater(t, reports, 3)
+	addBranch(t, n, id) // for the second warehouse
+	ids := map[string]string{}
+	for _, one := range rolestest.Samples() {
+		do := owner.OK
+		if one.Admin {
+			do = n.Operator(rolestest.WriterToken).In(id).OK
+		}
+		ids[one.Entity] = do(t, http.MethodPost, cmp.Or(one.CreatePath, one.Path), rolestest.FillIn(one.Create, ids)).ID(t)
+		check("POST " + one.Path)
+		if one.Change != "" {
+			do(t, http.MethodPatch, one.Path+"/"+ids[one.Entity], rolestest.FillIn(one.Change, ids))
+			check("PATCH " + one.Path)
+		}
+	}
 }

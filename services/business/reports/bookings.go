@@ -3,9 +3,12 @@ package reports
 import (
 	"context"
 
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 )
+
+var ofBookings = httpapi.Group{Tag: tag, Scope: "scheduling", Component: "scheduling"}
 
 // BookingsQuery asks for the report of bookings.
 type BookingsQuery struct {

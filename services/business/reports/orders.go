@@ -3,9 +3,13 @@ package reports
 import (
 	"context"
 
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 )
+
+// ofOrders, as the groups of the other reports, has the scope and the component of what the report sums.
+var ofOrders = httpapi.Group{Tag: tag, Scope: "orders", Component: "orders"}
 
 // OrdersQuery asks for the report of orders.
 type OrdersQuery struct {

@@ -9,6 +9,9 @@ import (
 	"github.com/tradegrid/tradegrid/services/business/daysum"
 )
 
+// ofPayments has none: the report checks those of the origins that it is asked for.
+var ofPayments = httpapi.Group{Tag: tag}
+
 // PaymentsQuery asks for the report of payments.
 type PaymentsQuery struct {
 	Days

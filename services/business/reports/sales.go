@@ -5,9 +5,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 )
+
+var ofSales = httpapi.Group{Tag: tag, Scope: "sales", Component: "cashier"}
 
 // SalesQuery asks for the report of sales.
 type SalesQuery struct {

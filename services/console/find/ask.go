@@ -94,13 +94,17 @@ func similar(q *web.Request, text string) (all []question) {
 	if utf8.RuneCountInString(text) < fewLetters {
 		return nil
 	}
+	var products resources.Resource
 	for _, res := range resources.Found() {
+		if res.Name == "products" {
+			products = res
+		}
 		if res.Find.Names && may(q, res.Area, res.List) {
 			all = append(all, ask(res, url.Values{"search": {text}}, "name", func(r record) bool { return strings.EqualFold(r.text(res.Find.Title), text) }))
 		}
 	}
 	if may(q, web.Warehouse, "listStocks") {
-		all = append(all, variant(text))
+		all = append(all, variant(products, text))
 	}
 	return all
 }
@@ -215,17 +219,17 @@ func requestNamed(text string) question {
 }
 
 // variant asks for products by a SKU or barcode of one of their variants: the stock is found by these.
-func variant(text string) question {
+func variant(products resources.Resource, text string) question {
 	return func(ctx context.Context, q *web.Request) (found, error) {
 		page, err := read(ctx, q, "listStocks", url.Values{"search": {text}, "groupBy": {"product"}, "pageSize": {strconv.Itoa(perKind)}})
 		if err != nil {
 			return found{}, err
 		}
-		out := found{kind: q.T("find.kind.product")}
+		out := found{kind: products.One(q)}
 		for _, r := range page.Items {
 			if r.text("variantId") != "" {
 				sure := strings.EqualFold(r.text("variantSku"), text)
-				out.hits = append(out.hits, hit{kind: out.kind, title: r.text("productName"), also: r.text("variantSku"), what: "variant", href: "/products/" + r.text("productId"), sure: sure})
+				out.hits = append(out.hits, hit{kind: out.kind, title: r.text("productName"), also: r.text("variantSku"), what: "variant", href: products.Page + "/" + r.text("productId"), sure: sure})
 			}
 		}
 		return out, nil
