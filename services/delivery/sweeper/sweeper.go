@@ -120,7 +120,7 @@ func New(d *db.DB, cfg Config) (*Sweeper, error) {
 	if cfg.Owner == "" {
 		return nil, errors.New("start sweeper: Owner is required, the name of this process")
 	}
-	if err := errors.Join(cfg.Settings.Check(), cfg.Policy.Check()); err != nil {
+	if err := errors.Join(cfg.Check(), cfg.Policy.Check()); err != nil {
 		return nil, fmt.Errorf("start sweeper: Settings and Policy are required: %w", err)
 	}
 	if cfg.Subscriptions == nil && cfg.DisableAfter > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/delivery/deadletter"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
@@ -36,22 +37,22 @@ func NewGraveyard(t *testing.T, year int) *Graveyard {
 	brokers := dbtest.Broker(t)
 	g := &Graveyard{node: n, Company: id, Brokers: "--kafka-brokers=" + strings.Join(brokers, ","), IDs: map[string]uuid.UUID{}}
 	g.Sub = owner.OK(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`).ID(t)
-	exec := func(sql string, args ...any) {
+	exec := func(w db.Write, args ...any) {
 		t.Helper()
-		_, err := n.DB.Exec(t.Context(), sql, args...)
+		_, err := n.DB.Exec(t.Context(), w.SQL(), args...)
 		require.NoError(t, err)
 	}
 	for i, source := range []string{operations.DeadInOutbox, operations.DeadEvents, operations.DeadDeliveries} {
 		event := uuid.Must(uuid.NewV7())
 		g.IDs[source] = event
 		if source == operations.DeadInOutbox {
-			exec(`INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
-VALUES (7, 4711, $1, $2, 'events', $3, 'order.created', 'order', $1, 1, '{"event":"order.created"}', '', '', $4, 'MESSAGE_TOO_LARGE', $5)`,
+			exec(db.Table("outbox_dead").Insert(`(bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
+VALUES (7, 4711, $1, $2, 'events', $3, 'order.created', 'order', $1, 1, '{"event":"order.created"}', '', '', $4, 'MESSAGE_TOO_LARGE', $5)`),
 				event, id, id.String(), time.Now(), time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
 			continue
 		}
-		exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
-VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}', $4, $5)`, id, i+1, event, time.Now(), time.Now().Add(time.Hour))
+		exec(db.Table("events").Insert(`(company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}', $4, $5)`), id, i+1, event, time.Now(), time.Now().Add(time.Hour))
 	}
 	client, err := kafka.NewClient(kafka.Config{Brokers: brokers, ClientID: "test"})
 	require.NoError(t, err)
@@ -69,8 +70,8 @@ VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}'
 		DeliveryID: webhook.DeliveryID(event, uuid.MustParse(g.Sub), 0), SubscriptionID: uuid.MustParse(g.Sub), Company: id, EventID: event, Event: "order.created", Body: []byte("{}"),
 	}
 	require.NoError(t, w.Delivery(t.Context(), m, deadletter.Attempts, "503"))
-	exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, completed_at)
-VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5, $5)`, id, g.Sub, m.DeliveryID, event, time.Now())
+	exec(db.Table("deliveries").Insert(`(company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, completed_at)
+VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5, $5)`), id, g.Sub, m.DeliveryID, event, time.Now())
 	return g
 }
 
