@@ -21,8 +21,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/business/calendar"
 	"github.com/tradegrid/tradegrid/services/business/catalog"
 	"github.com/tradegrid/tradegrid/services/business/clients"
-	"github.com/tradegrid/tradegrid/services/business/offerings"
 	"github.com/tradegrid/tradegrid/services/business/scheduling"
+	"github.com/tradegrid/tradegrid/services/business/servicecatalog"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
-	"github.com/tradegrid/tradegrid/services/business/offerings"
 	"github.com/tradegrid/tradegrid/services/business/scheduling"
+	"github.com/tradegrid/tradegrid/services/business/servicecatalog"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 

@@ -22,11 +22,11 @@ import (
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/business/files"
 	"github.com/tradegrid/tradegrid/services/business/leads"
-	"github.com/tradegrid/tradegrid/services/business/offerings"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/receipts"
 	"github.com/tradegrid/tradegrid/services/business/sales"
 	"github.com/tradegrid/tradegrid/services/business/scheduling"
+	"github.com/tradegrid/tradegrid/services/business/servicecatalog"
 	"github.com/tradegrid/tradegrid/services/business/suppliers"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 )

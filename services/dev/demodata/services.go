@@ -7,7 +7,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
-	"github.com/tradegrid/tradegrid/services/business/offerings"
+	"github.com/tradegrid/tradegrid/services/business/servicecatalog"
 )
 
 // job is a service of the workshop.

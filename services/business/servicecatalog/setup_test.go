@@ -10,7 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/business/catalog"
-	"github.com/tradegrid/tradegrid/services/business/offerings"
+	"github.com/tradegrid/tradegrid/services/business/servicecatalog"
 	"github.com/tradegrid/tradegrid/services/business/suppliers"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 )
