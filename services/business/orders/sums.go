@@ -6,7 +6,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 )
 
 // What a report of orders sums, and [Header.summed], are the same fields.

@@ -3,7 +3,7 @@ package reports
 import (
 	"github.com/tradegrid/tradegrid/pkg/api/domain"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 )
 
 const tag = "Reports"

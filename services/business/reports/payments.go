@@ -6,7 +6,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 )
 
 // ofPayments has none: the report checks those of the origins that it is asked for.

@@ -17,7 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/sales"
 	"github.com/tradegrid/tradegrid/services/business/scheduling"

@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 )
 
 // Config holds the dependencies of the service.

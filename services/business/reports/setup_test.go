@@ -16,7 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/reports"
 	"github.com/tradegrid/tradegrid/services/business/sales"

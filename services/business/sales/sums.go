@@ -2,7 +2,7 @@ package sales
 
 import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 )
 
 // A channel is free text, of which every sale could have another.

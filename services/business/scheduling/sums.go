@@ -5,7 +5,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 )
 
 const sqlSumBookings = `SELECT status, count(*), sum(CASE status WHEN 'cancelled' THEN 1 ELSE 0 END)::BIGINT, sum(CASE status WHEN 'no_show' THEN 1 ELSE 0 END)::BIGINT,

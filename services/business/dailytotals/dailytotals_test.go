@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
-	"github.com/tradegrid/tradegrid/services/business/daysum"
+	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
