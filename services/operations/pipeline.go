@@ -10,7 +10,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
-	"github.com/tradegrid/tradegrid/pkg/store/presence"
+	"github.com/tradegrid/tradegrid/pkg/store/processes"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 )
 

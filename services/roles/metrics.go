@@ -27,7 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/job"
 	"github.com/tradegrid/tradegrid/pkg/store/notice"
 	"github.com/tradegrid/tradegrid/pkg/store/numbering"
-	"github.com/tradegrid/tradegrid/pkg/store/presence"
+	"github.com/tradegrid/tradegrid/pkg/store/processes"
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 	"github.com/tradegrid/tradegrid/services/console/web"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
-	"github.com/tradegrid/tradegrid/pkg/store/presence"
+	"github.com/tradegrid/tradegrid/pkg/store/processes"
 )
 
 func TestPageOfMetricsIsWhatTheCodeSays(t *testing.T) {

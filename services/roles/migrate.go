@@ -17,7 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/term"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/migrate"
-	"github.com/tradegrid/tradegrid/pkg/store/presence"
+	"github.com/tradegrid/tradegrid/pkg/store/processes"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 
