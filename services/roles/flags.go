@@ -18,7 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/blob"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/migrate"
-	"github.com/tradegrid/tradegrid/pkg/store/notice"
+	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 

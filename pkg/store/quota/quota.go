@@ -24,7 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
-	"github.com/tradegrid/tradegrid/pkg/store/notice"
+	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 )
 
 // writeEvery is the interval between writes.

@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/event"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
-	"github.com/tradegrid/tradegrid/pkg/store/notice"
+	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
