@@ -64,7 +64,7 @@ type Domains struct {
 	Company    *company.Service
 	Files      *files.Service
 	Catalog    *catalog.Service
-	Offerings  *offerings.Service
+	Offerings  *servicecatalog.Service
 	Clients    *clients.Service
 	Warehouse  *warehouse.Service
 	Suppliers  *suppliers.Service
@@ -122,10 +122,10 @@ func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 		DB: d, Keys: cfg.Keys, Active: all.Company.SignsIn, URL: cfg.ConsoleURL, Provider: cfg.Provider, Log: cfg.Log,
 	}))
 	all.Catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
-		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{},
+		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: servicecatalog.InCategories{},
 	}), withAPI, withAdminAPI, withJobs)
 	items := documentItems{all.Catalog}
-	all.Offerings = add(all, offerings.Domain(), offerings.New(offerings.Config{
+	all.Offerings = add(all, servicecatalog.Domain(), servicecatalog.New(servicecatalog.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	}), withAPI)
 	events := add(all, calendar.Domain(), calendar.New())
@@ -146,7 +146,7 @@ func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 		Branches: all.Company, PriceLists: all.Clients,
 	}), withAPI)
 	all.Scheduling = add(all, scheduling.Domain(), scheduling.New(scheduling.Config{
-		DB: d, Calendar: events, Clients: all.Clients, Service: offerings.Booked, Services: offerings.Known,
+		DB: d, Calendar: events, Clients: all.Clients, Service: servicecatalog.Booked, Services: servicecatalog.Known,
 		Users: all.Company.KnownUsers, Branches: all.Company.KnownBranches,
 	}), withAPI, withAdminAPI)
 	all.Deals = add(all, deals.Domain(), deals.New(deals.Config{
@@ -243,7 +243,7 @@ type documentItems struct{ catalog *catalog.Service }
 func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
 	var reads []batchloader.Read
 	parts := [2]map[trade.ItemRef]trade.Item{}
-	for i, read := range [2]func(context.Context, db.Querier, tenant.ID, []trade.ItemRef) (map[trade.ItemRef]trade.Item, error){d.catalog.OrderItems, offerings.OrderItems} {
+	for i, read := range [2]func(context.Context, db.Querier, tenant.ID, []trade.ItemRef) (map[trade.ItemRef]trade.Item, error){d.catalog.OrderItems, servicecatalog.OrderItems} {
 		kind := [2]string{trade.KindProduct, trade.KindService}[i]
 		if slices.ContainsFunc(refs, func(r trade.ItemRef) bool { return r.Kind == kind }) {
 			reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {

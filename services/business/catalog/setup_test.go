@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 // config is that of the platform.
 func config(d *db.DB) catalog.Config {
-	return catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{}}
+	return catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: servicecatalog.InCategories{}}
 }
 
 // setup gives a caller of a fresh company.

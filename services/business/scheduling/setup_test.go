@@ -52,13 +52,13 @@ const someone = "00000000-0000-7000-8000-000000000001"
 func newService(d *db.DB) *scheduling.Service {
 	return scheduling.New(scheduling.Config{
 		DB: d, Calendar: calendar.New(), Clients: clients.New(clients.Config{DB: d, Users: users{}}),
-		Service: offerings.Booked, Services: offerings.Known, Users: people, Branches: people,
+		Service: servicecatalog.Booked, Services: servicecatalog.Known, Users: people, Branches: people,
 	})
 }
 
 func newServer(t *testing.T, d *db.DB) *apitest.Server {
 	t.Helper()
-	services := offerings.New(offerings.Config{
+	services := servicecatalog.New(servicecatalog.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})
 	return apitest.New(t, d, services.Register, clients.New(clients.Config{DB: d, Users: users{}}).Register, newService(d).Register)

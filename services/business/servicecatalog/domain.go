@@ -1,4 +1,4 @@
-package offerings
+package servicecatalog
 
 import (
 	"github.com/tradegrid/tradegrid/pkg/api/domain"

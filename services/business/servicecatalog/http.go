@@ -1,4 +1,4 @@
-package offerings
+package servicecatalog
 
 import "github.com/tradegrid/tradegrid/pkg/api/httpapi"
 
@@ -11,11 +11,11 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("`priceModel` says what `price`, in minor units, is for; `durationMinutes` is the length of a booking, and without `sku` the next free one is generated. "+
 			"Fails with `SKU_TAKEN`, `SERVICE_EXTERNAL_ID_TAKEN`, `CATEGORY_NOT_FOUND`, and `PRODUCT_NOT_FOUND` for a cost item."))
 	httpapi.Upsert(r, "/catalog/services", "upsertService", "Create or update a service by its external id",
-		httpapi.Upserts[Input, Input, Offering]{Find: table.FindExternal, Create: s.Create, Update: s.Update},
+		httpapi.Upserts[OfferingInput, OfferingInput, Offering]{Find: table.FindExternal, Create: s.Create, Update: s.Update},
 		httpapi.Doc("Creates the service (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event. "+
 			"Fails with `SKU_TAKEN`, `CATEGORY_NOT_FOUND` or `PRODUCT_NOT_FOUND`."))
 	httpapi.Batch(r, "/catalog/services/batch", "batchServices", "Create, update and hide up to 1 000 services",
-		httpapi.Writes[Input, Offering]{Create: s.Create, Update: s.Update, Find: findBySKU, FindExternal: table.FindExternal, Delete: s.Hide},
+		httpapi.Writes[OfferingInput, Offering]{Create: s.Create, Update: s.Update, Find: findBySKU, FindExternal: table.FindExternal, Delete: s.Hide},
 		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; `upsert` names the service by `sku` or by `source` and `externalId`, and the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `SKU_TAKEN` or `EXTERNAL_ID_NOT_FOUND`."))
 	httpapi.Get(r, "/catalog/services/{id}", "getService", "Read a service", s.Get,

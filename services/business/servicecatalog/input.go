@@ -1,4 +1,4 @@
-package offerings
+package servicecatalog
 
 import (
 	"fmt"
@@ -9,14 +9,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 )
 
-// Input is the body that API clients send. Cost items that were sent replace the stored ones as a whole.
-type Input struct {
+// OfferingInput is the body that API clients send. Cost items that were sent replace the stored ones as a whole.
+type OfferingInput struct {
 	Fields
-	CostItems []CostItemInput `json:"costItems" maxItems:"100"`
+	CostItems []OfferingCostItemInput `json:"costItems" maxItems:"100"`
 }
 
-// CostItemInput is a [CostItem] in a request.
-type CostItemInput struct {
+// OfferingCostItemInput is a [OfferingCostItem] in a request.
+type OfferingCostItemInput struct {
 	Label     string        `json:"label" minLength:"1" maxLength:"255"`
 	ProductID *uuid.UUID    `json:"productId,omitempty" format:"uuid" nullable:"true"`
 	Qty       *money.Qty    `json:"qty,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"default 1"`
@@ -27,7 +27,7 @@ type CostItemInput struct {
 
 // take applies the cost items of the input and checks rules that tags cannot express. It reports all faults. Checks that
 // need the database are in [Service.settle].
-func (o *Offering) take(in Input) error {
+func (o *Offering) take(in OfferingInput) error {
 	var faults apierr.Fields
 	if in.CostItems != nil {
 		o.CostItems = costItems(&faults, o.CostItems, in.CostItems)
@@ -41,10 +41,10 @@ func (o *Offering) take(in Input) error {
 }
 
 // costItems computes the items of a request. An item that equals the stored one in its place keeps the id.
-func costItems(faults *apierr.Fields, before []CostItem, in []CostItemInput) []CostItem {
-	out := make([]CostItem, len(in))
+func costItems(faults *apierr.Fields, before []OfferingCostItem, in []OfferingCostItemInput) []OfferingCostItem {
+	out := make([]OfferingCostItem, len(in))
 	for i, c := range in {
-		now := CostItem{Label: c.Label, ProductID: c.ProductID, Qty: money.Units(1), UnitID: c.UnitID, UnitCost: c.UnitCost, SortOrder: int32(i)}
+		now := OfferingCostItem{Label: c.Label, ProductID: c.ProductID, Qty: money.Units(1), UnitID: c.UnitID, UnitCost: c.UnitCost, SortOrder: int32(i)}
 		if c.Qty != nil {
 			now.Qty = *c.Qty
 		}
@@ -66,13 +66,13 @@ func costItems(faults *apierr.Fields, before []CostItem, in []CostItemInput) []C
 }
 
 // equals reports whether both items have the same content.
-func (c CostItem) equals(other CostItem) bool {
+func (c OfferingCostItem) equals(other OfferingCostItem) bool {
 	same := func(a, b *uuid.UUID) bool { return a == b || a != nil && b != nil && *a == *b }
 	return c.Label == other.Label && c.Qty == other.Qty && c.UnitCost == other.UnitCost && c.Amount == other.Amount &&
 		same(c.ProductID, other.ProductID) && same(c.UnitID, other.UnitID)
 }
 
-func totalOf(items []CostItem) (money.Amount, error) {
+func totalOf(items []OfferingCostItem) (money.Amount, error) {
 	amounts := make([]money.Amount, len(items))
 	for i, c := range items {
 		amounts[i] = c.Amount

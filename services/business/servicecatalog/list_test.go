@@ -1,4 +1,4 @@
-package offerings_test
+package servicecatalog_test
 
 import (
 	"cmp"

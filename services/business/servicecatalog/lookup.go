@@ -1,4 +1,4 @@
-package offerings
+package servicecatalog
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 )
 
 // settle checks new references and the SKU, in at most one round trip. prefix is the prefix for a generated SKU.
-func (s *Service) settle(ctx context.Context, q db.Querier, company tenant.ID, before, o Offering, sent Input) (prefix string, err error) {
+func (s *Service) settle(ctx context.Context, q db.Querier, company tenant.ID, before, o Offering, sent OfferingInput) (prefix string, err error) {
 	prefix = defaultPrefix
 	var refs reference.Set
 	refs.Add("CATEGORY", "categoryId", before.CategoryID, o.CategoryID, func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
@@ -41,7 +41,9 @@ func (s *Service) settle(ctx context.Context, q db.Querier, company tenant.ID, b
 }
 
 // refers reports whether anything is to be looked up, as a rule.
-func (in Input) refers() bool { return in.SKU != "" || in.CategoryID != nil || in.CostItems != nil }
+func (in OfferingInput) refers() bool {
+	return in.SKU != "" || in.CategoryID != nil || in.CostItems != nil
+}
 
 // findBySKU returns the id of the service with a SKU.
 func findBySKU(ctx context.Context, q db.Querier, company tenant.ID, text string) (uuid.UUID, error) {

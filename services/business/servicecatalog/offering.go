@@ -1,4 +1,4 @@
-package offerings
+package servicecatalog
 
 import (
 	"slices"
@@ -33,8 +33,8 @@ const defaultPrefix = "S"
 type Offering struct {
 	record.Key
 	Fields
-	TotalCost money.Amount `json:"totalCost" doc:"sum of the amounts of costItems"`
-	CostItems []CostItem   `json:"costItems"`
+	TotalCost money.Amount       `json:"totalCost" doc:"sum of the amounts of costItems"`
+	CostItems []OfferingCostItem `json:"costItems"`
 	record.Meta
 }
 
@@ -51,8 +51,8 @@ type Fields struct {
 	record.External
 }
 
-// CostItem is one part of the cost of a service.
-type CostItem struct {
+// OfferingCostItem is one part of the cost of a service.
+type OfferingCostItem struct {
 	ID        uuid.UUID    `json:"id" format:"uuid"`
 	Label     string       `json:"label"`
 	ProductID *uuid.UUID   `json:"productId" format:"uuid"`
@@ -63,12 +63,12 @@ type CostItem struct {
 	SortOrder int32        `json:"sortOrder"`
 }
 
-// ListItem is a service in a list.
-type ListItem struct {
+// OfferingListItem is a service in a list.
+type OfferingListItem struct {
 	record.Key
 	Fields
-	TotalCost money.Amount `json:"totalCost" doc:"sum of the amounts of the cost items"`
-	CostItems *[]CostItem  `json:"costItems,omitempty" doc:"only with include=costItems"`
+	TotalCost money.Amount        `json:"totalCost" doc:"sum of the amounts of the cost items"`
+	CostItems *[]OfferingCostItem `json:"costItems,omitempty" doc:"only with include=costItems"`
 	record.Meta
 }
 
@@ -88,7 +88,7 @@ type Filter struct {
 
 var (
 	table = resource.Of[Offering](services, "SERVICE")
-	items = list.Of[ListItem, Filter](services, list.Spec{Permanent: true})
+	items = list.Of[OfferingListItem, Filter](services, list.Spec{Permanent: true})
 )
 
 // Known returns those ids that are services of the company.

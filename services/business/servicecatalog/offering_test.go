@@ -1,4 +1,4 @@
-package offerings_test
+package servicecatalog_test
 
 import (
 	"maps"
@@ -299,19 +299,19 @@ func TestItemsOfDocuments(t *testing.T) {
 	}
 	service, gone, variant := ref(trade.KindService, id, uuid.Nil), ref(trade.KindService, hiddenID, uuid.Nil), ref(trade.KindService, id, uuid.New())
 	d := dbtest.Open(t)
-	got, err := offerings.OrderItems(t.Context(), d, k.Principal.Company, []trade.ItemRef{service, service, gone, variant, ref(trade.KindProduct, id, uuid.Nil), ref(trade.KindService, uuid.New(), uuid.Nil)})
+	got, err := servicecatalog.OrderItems(t.Context(), d, k.Principal.Company, []trade.ItemRef{service, service, gone, variant, ref(trade.KindProduct, id, uuid.Nil), ref(trade.KindService, uuid.New(), uuid.Nil)})
 	require.NoError(t, err)
 	want := trade.Item{SKU: "S-0001", Name: "Haircut", Price: 3000, Cost: 70}
 	unknown, old := want, trade.Item{SKU: "S-0002", Name: "Haircut", Price: 3000, Hidden: true}
 	unknown.UnknownVariant = true
 	require.Equal(t, map[trade.ItemRef]trade.Item{service: want, gone: old, variant: unknown}, got)
 
-	booked, found, err := offerings.Booked(t.Context(), d, k.Principal.Company, hiddenID)
+	booked, found, err := servicecatalog.Booked(t.Context(), d, k.Principal.Company, hiddenID)
 	require.NoError(t, err)
 	require.True(t, found)
 	minutes := int32(30)
 	require.Equal(t, trade.BookedService{ID: hiddenID, Name: "Haircut", PriceModel: "per_hour", Price: 3000, DurationMinutes: &minutes, Hidden: true}, booked)
-	_, found, err = offerings.Booked(t.Context(), d, k.Principal.Company, uuid.New())
+	_, found, err = servicecatalog.Booked(t.Context(), d, k.Principal.Company, uuid.New())
 	require.NoError(t, err)
 	require.False(t, found)
 }

@@ -1,6 +1,6 @@
-// Package offerings manages the services of a company's catalog: what it does for its clients, as opposed to the products
+// Package servicecatalog manages the services of a company's catalog: what it does for its clients, as opposed to the products
 // that it sells. Categories, units and products belong to package catalog.
-package offerings
+package servicecatalog
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ type Service struct{ cfg Config }
 func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // List returns a page of services.
-func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
+func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[OfferingListItem], error) {
 	q, err := items.Query(by.Company, f)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Offe
 // Create creates a service. Without a SKU it gets the next one with the prefix of its category, or S-NNNN.
 //
 // Errors: 404 for a reference, 409 SKU_TAKEN.
-func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Input) (Offering, error) {
+func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in OfferingInput) (Offering, error) {
 	o := Offering{Key: record.Key{ID: record.NewID()}, Fields: in.Fields}
 	o.Status, o.PriceModel = cmp.Or(o.Status, StatusActive), cmp.Or(o.PriceModel, defaultModel)
 	if err := o.take(in); err != nil {
@@ -98,12 +98,12 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 // Update changes a service; fields missing from the patch stay unchanged. If nothing differs, there is no event.
 //
 // Errors: 404, 412, 404 for a reference, 409 SKU_TAKEN.
-func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Input]) (Offering, error) {
+func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[OfferingInput]) (Offering, error) {
 	if in.Value.refers() {
 		tx.ReadsMore()
 	}
 	return change(ctx, tx, by, id, func(before Offering, o *Offering) error {
-		v := Input{Fields: o.Fields}
+		v := OfferingInput{Fields: o.Fields}
 		in.Apply(&v)
 		o.Fields = v.Fields
 		if err := o.take(in.Value); err != nil {

@@ -1,4 +1,4 @@
-package offerings_test
+package servicecatalog_test
 
 import (
 	"os"
@@ -21,8 +21,8 @@ type object = map[string]any
 
 const noID = "0190f0a0-0000-7000-8000-000000000000"
 
-func newService(d *db.DB) *offerings.Service {
-	return offerings.New(offerings.Config{
+func newService(d *db.DB) *servicecatalog.Service {
+	return servicecatalog.New(servicecatalog.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})
 }
@@ -31,7 +31,7 @@ func newService(d *db.DB) *offerings.Service {
 func open(t *testing.T) *apitest.Server {
 	t.Helper()
 	d := dbtest.Open(t)
-	rest := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
+	rest := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: servicecatalog.InCategories{}})
 	return apitest.New(t, d, rest.Register, newService(d).Register)
 }
 

@@ -40,7 +40,7 @@ func open(t testing.TB, edit ...func(*access.Principal)) *shop {
 	t.Helper()
 	d := dbtest.Open(t)
 	s := &shop{t: t, d: d}
-	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
+	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: servicecatalog.InCategories{}})
 	s.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: apitest.Registry()})
 	s.s = warehouse.New(warehouse.Config{DB: d, Products: goods, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: s.company, Branches: s.company})
 	s.server = apitest.New(t, d, s.s.Register, goods.Register).ServeAdmin(goods.RegisterAdmin)
@@ -171,7 +171,7 @@ func (s *shop) elsewhere() *shop {
 	s.t.Cleanup(d.Close)
 	other := *s
 	other.d = d
-	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
+	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: servicecatalog.InCategories{}})
 	other.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: apitest.Registry()})
 	other.s = warehouse.New(warehouse.Config{DB: d, Products: goods, FilterCategory: catalog.FilterCategory, Users: other.company, Branches: other.company})
 	other.server = apitest.New(s.t, d, other.s.Register, goods.Register)

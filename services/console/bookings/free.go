@@ -93,7 +93,7 @@ func (r *Room) further(q *web.Request, s state, path string, pairs ...string) []
 func (r *Room) choices(ctx context.Context, q *web.Request, s state) (services, resources []web.Option, err error) {
 	services = []web.Option{{Text: q.T("bookings.any_service")}}
 	if q.Offers("listServices") {
-		found, err := web.List[offerings.ListItem](ctx, q, "listServices", offerings.Filter{Params: list.Params{PageSize: maxServices}, Sort: "name"})
+		found, err := web.List[servicecatalog.OfferingListItem](ctx, q, "listServices", servicecatalog.Filter{Params: list.Params{PageSize: maxServices}, Sort: "name"})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -46,7 +46,7 @@ type Services struct {
 	DB         *db.DB
 	Files      *files.Service
 	Catalog    *catalog.Service
-	Offerings  *offerings.Service
+	Offerings  *servicecatalog.Service
 	Clients    *clients.Service
 	Warehouse  *warehouse.Service
 	Suppliers  *suppliers.Service
