@@ -1,7 +1,7 @@
-// Package daysum adds up records by day, exactly. The sums of a day that is over are kept, so that a report of a year costs what
+// Package dailytotals adds up records by day, exactly. The sums of a day that is over are kept, so that a report of a year costs what
 // its open days cost; a change of a record of such a day makes them invalid. A domain declares a [Report] of its records and counts
 // their changes; what is shown of the sums is the business of the caller of [Reader.Read]. See docs/architecture.md#reports.
-package daysum
+package dailytotals
 
 import (
 	"time"

@@ -1,4 +1,4 @@
-package daysum_test
+package dailytotals_test
 
 import (
 	"log/slog"
@@ -28,30 +28,30 @@ const (
 func TestLargeDaysAreSummedInParts(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
-	r := daysum.NewReader(daysum.Config{DB: d, Lists: list.NewNode(list.NodeConfig{Limit: 400 * time.Millisecond}), Log: slog.New(slog.DiscardHandler)})
+	r := dailytotals.NewReader(dailytotals.Config{DB: d, Lists: list.NewNode(list.NodeConfig{Limit: 400 * time.Millisecond}), Log: slog.New(slog.DiscardHandler)})
 	company := tenant.NewID()
 	first := time.Date(2025, 5, 1, 0, 0, 0, 0, time.UTC)
-	report := daysum.Report{Name: "large", Form: 1, SQL: sqlSlowWhole, Keys: 1, Amounts: 1}
+	report := dailytotals.Report{Name: "large", Form: 1, SQL: sqlSlowWhole, Keys: 1, Amounts: 1}
 	for range 2 { // summed, and kept
 		groups, err := r.Read(t.Context(), company, time.UTC, jsontype.Date(first), jsontype.Date(first.AddDate(0, 0, 1)), &report)
 		require.NoError(t, err)
-		require.Equal(t, [][]daysum.Group{{
+		require.Equal(t, [][]dailytotals.Group{{
 			{Day: jsontype.Date(first), Keys: []string{"k"}, Amounts: []int64{32}}, {Day: jsontype.Date(first.AddDate(0, 0, 1)), Keys: []string{"k"}, Amounts: []int64{32}},
 		}}, groups)
 	}
-	slow := daysum.Report{Name: "slow", Form: 1, SQL: sqlSlow, Keys: 1, Amounts: 1}
+	slow := dailytotals.Report{Name: "slow", Form: 1, SQL: sqlSlow, Keys: 1, Amounts: 1}
 	for range 2 {
 		_, err := r.Read(t.Context(), company, time.UTC, jsontype.Date(first), jsontype.Date(first), &slow)
 		require.True(t, apierr.Is(err, list.TooExpensive), "%v", err)
 	}
-	other := daysum.Report{Name: "large", Form: 2, SQL: `SELECT 'k', count(*) FROM orders WHERE company_id = $1 AND created_at >= $2 AND created_at < $3`, Keys: 1, Amounts: 1}
+	other := dailytotals.Report{Name: "large", Form: 2, SQL: `SELECT 'k', count(*) FROM orders WHERE company_id = $1 AND created_at >= $2 AND created_at < $3`, Keys: 1, Amounts: 1}
 	groups, err := r.Read(t.Context(), company, time.UTC, jsontype.Date(first), jsontype.Date(first), &other)
 	require.NoError(t, err)
 	require.Equal(t, []int64{0}, groups[0][0].Amounts, "sums of another form of the report are not used")
 
 	// Only the report that needs it is read in parts.
-	empty := daysum.Report{Name: "empty", Form: 1, SQL: other.SQL, Keys: 1, Amounts: 1}
-	large := daysum.Report{Name: "large too", Form: 1, SQL: sqlSlowWhole, Keys: 1, Amounts: 1}
+	empty := dailytotals.Report{Name: "empty", Form: 1, SQL: other.SQL, Keys: 1, Amounts: 1}
+	large := dailytotals.Report{Name: "large too", Form: 1, SQL: sqlSlowWhole, Keys: 1, Amounts: 1}
 	both, err := r.Read(t.Context(), company, time.UTC, jsontype.Date(first), jsontype.Date(first), &empty, &large, &empty)
 	require.NoError(t, err)
 	require.Equal(t, [][]int64{{0}, {32}, {0}}, [][]int64{both[0][0].Amounts, both[1][0].Amounts, both[2][0].Amounts})

@@ -1,4 +1,4 @@
-package daysum
+package dailytotals
 
 import (
 	"context"
@@ -51,7 +51,7 @@ func (r *Reader) keep(ctx context.Context, p *pass) {
 		return nil
 	}, db.ReadCommitted(), db.Repeatable())
 	if err != nil && ctx.Err() == nil {
-		r.cfg.Log.WarnContext(telemetry.Untraced(ctx), "sums of days not kept", "report", p.report.Name, "error", err)
+		r.cfg.Log.WarnContext(telemetry.Untraced(ctx), "daily totals not kept", "report", p.report.Name, "error", err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package daysum
+package dailytotals
 
 import (
 	"context"

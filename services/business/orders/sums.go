@@ -27,10 +27,10 @@ FROM order_payments WHERE company_id = $1 AND paid_at >= $2 AND paid_at < $3 GRO
 var (
 	// Sums adds up orders by the day of their creation, status, payment status and channel: how many there are and how many are cancelled; the
 	// total of those that are not, and of those that are; and discount, cost of delivery, what is paid and what is due of those that are not.
-	Sums = daysum.Report{Name: "orders", Form: 1, Keys: 3, Amounts: 8, SQL: sqlSumOrders}
+	Sums = dailytotals.Report{Name: "orders", Form: 1, Keys: 3, Amounts: 8, SQL: sqlSumOrders}
 
 	// PaymentSums adds up payments by the day of paidAt and the method: how many payments and refunds, their totals, and the difference.
-	PaymentSums = daysum.Report{Name: "order_payments", Form: 1, Keys: 1, Amounts: 5, SQL: sqlSumPayments}
+	PaymentSums = dailytotals.Report{Name: "order_payments", Form: 1, Keys: 1, Amounts: 5, SQL: sqlSumPayments}
 )
 
 // summed is what [Sums] sums of an order.

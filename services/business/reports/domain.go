@@ -11,6 +11,6 @@ const tag = "Reports"
 // Domain declares the domain.
 func Domain() domain.Domain {
 	return domain.Domain{Name: "reports", Errors: []apierr.Doc{
-		{Status: 409, Code: daysum.OutOfRange, Advice: "A sum exceeds the largest amount. Ask for fewer days, or group by more."},
+		{Status: 409, Code: dailytotals.OutOfRange, Advice: "A sum exceeds the largest amount. Ask for fewer days, or group by more."},
 	}}
 }

@@ -60,7 +60,7 @@ func paymentSums(v []int64) PaymentSums {
 type origin struct {
 	name   string
 	group  httpapi.Group // whose scope and component the report needs
-	report *daysum.Report
+	report *dailytotals.Report
 }
 
 func (s *Service) origins() []origin {

@@ -212,7 +212,7 @@ func TestSumsOutOfRange(t *testing.T) {
 	k.add(at(t, "2025-05-02T12:00:00Z"), most)
 	for range 2 {
 		k.read("orders?from=2025-05-01&to=2025-05-01")
-		k.Do(t, "GET", "/reports/orders?from=2025-05-01&to=2025-05-02", nil).Fault(409, daysum.OutOfRange)
+		k.Do(t, "GET", "/reports/orders?from=2025-05-01&to=2025-05-02", nil).Fault(409, dailytotals.OutOfRange)
 	}
 	for range 1025 { // more than BIGINT holds
 		k.number++
@@ -221,7 +221,7 @@ func TestSumsOutOfRange(t *testing.T) {
 			return nil
 		})
 	}
-	k.Do(t, "GET", "/reports/orders?from=2025-05-03&to=2025-05-03", nil).Fault(409, daysum.OutOfRange)
+	k.Do(t, "GET", "/reports/orders?from=2025-05-03&to=2025-05-03", nil).Fault(409, dailytotals.OutOfRange)
 }
 
 // Payments and sales add up to the same as their records, also if their days were kept before.

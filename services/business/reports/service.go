@@ -1,5 +1,5 @@
 // Package reports adds up what a company has sold, ordered, booked and been paid, by days of its time zone. It reads the tables of
-// other domains and changes nothing; package daysum adds up and keeps the sums. See docs/reference/reports.md.
+// other domains and changes nothing; package dailytotals adds up and keeps the sums. See docs/reference/reports.md.
 package reports
 
 import (
@@ -23,13 +23,13 @@ type Config struct {
 	Log   *slog.Logger
 
 	// What domains sum of their records.
-	Orders, Sales, Bookings, OrderPayments, SalePayments *daysum.Report
+	Orders, Sales, Bookings, OrderPayments, SalePayments *dailytotals.Report
 }
 
 // Service reads the reports of all companies.
 type Service struct {
 	cfg    Config
-	reader *daysum.Reader
+	reader *dailytotals.Reader
 }
 
 // New returns a service.
@@ -37,7 +37,7 @@ func New(cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg, daysum.NewReader(daysum.Config{DB: cfg.DB, Lists: cfg.Lists, Log: cfg.Log})}
+	return &Service{cfg, dailytotals.NewReader(dailytotals.Config{DB: cfg.DB, Lists: cfg.Lists, Log: cfg.Log})}
 }
 
 // Bounds of a report; see docs/reference/reports.md.
@@ -92,7 +92,7 @@ type Row struct {
 
 // source is a report of a domain, and the keys that its groups get besides their own.
 type source struct {
-	report *daysum.Report
+	report *dailytotals.Report
 	keys   []string
 }
 
@@ -101,7 +101,7 @@ func (s *Service) read(ctx context.Context, by access.Caller, days Days, dimensi
 	if err := days.check(); err != nil {
 		return Frame{}, table{}, err
 	}
-	reports := make([]*daysum.Report, len(sources))
+	reports := make([]*dailytotals.Report, len(sources))
 	for i, of := range sources {
 		reports[i] = of.report
 	}

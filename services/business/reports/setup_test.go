@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// kit is a fresh company whose records are written to the tables as their domains write them: with [daysum.Report.Changed].
+// kit is a fresh company whose records are written to the tables as their domains write them: with [dailytotals.Report.Changed].
 type kit struct {
 	*apitest.Client
 	t      *testing.T
@@ -139,7 +139,7 @@ func text(v any) string {
 
 const sqlKept = `SELECT count(*) FROM day_sums WHERE company_id = $1 AND report = $2`
 
-func (k *kit) kept(report daysum.Report) (n int) {
+func (k *kit) kept(report dailytotals.Report) (n int) {
 	k.t.Helper()
 	require.NoError(k.t, k.d.QueryRow(context.Background(), sqlKept, k.company(), report.Name).Scan(&n))
 	return n

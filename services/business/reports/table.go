@@ -43,7 +43,7 @@ func (t *table) names() (names []string) {
 	return names
 }
 
-func (t *table) add(g daysum.Group) error {
+func (t *table) add(g dailytotals.Group) error {
 	r := &row{keys: make([]string, len(g.Keys))}
 	if t.picked[0] {
 		r.day = &g.Day
@@ -57,7 +57,7 @@ func (t *table) add(g daysum.Group) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(daysum.Add(r.amounts, g.Amounts), daysum.Add(t.totals, g.Amounts))
+	return cmp.Or(dailytotals.Add(r.amounts, g.Amounts), dailytotals.Add(t.totals, g.Amounts))
 }
 
 // row returns the row that has the keys of r, which is r if there was none.

@@ -31,11 +31,11 @@ FROM (
 var (
 	// Sums adds up sales and refunds by the day of their own creation, payment method, channel and branch: how many sales and refunds, their
 	// totals, and the difference.
-	Sums = daysum.Report{Name: "sales", Form: 1, Keys: 3, Amounts: 5, SQL: sqlSumSales}
+	Sums = dailytotals.Report{Name: "sales", Form: 1, Keys: 3, Amounts: 5, SQL: sqlSumSales}
 
 	// PaymentSums adds up what was paid of sales and refunds, by the day of their creation and the method: how many sales and refunds were paid
 	// by it, also in part, the totals of both, and the difference.
-	PaymentSums = daysum.Report{Name: "sale_payments", Form: 1, Keys: 1, Amounts: 5, SQL: sqlSumPayments}
+	PaymentSums = dailytotals.Report{Name: "sale_payments", Form: 1, Keys: 1, Amounts: 5, SQL: sqlSumPayments}
 )
 
 // countSummed counts a new sale or refund in what reports sum: later changes leave that as it is.

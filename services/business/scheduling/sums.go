@@ -15,7 +15,7 @@ FROM bookings WHERE company_id = $1 AND start_at >= $2 AND start_at < $3 GROUP B
 
 // Sums adds up bookings by the day on which they begin and their status: how many there are, how many are cancelled, how many are no-shows,
 // and price and minutes of the others.
-var Sums = daysum.Report{Name: "bookings", Form: 1, Keys: 1, Amounts: 5, SQL: sqlSumBookings}
+var Sums = dailytotals.Report{Name: "bookings", Form: 1, Keys: 1, Amounts: 5, SQL: sqlSumBookings}
 
 // summed is what [Sums] sums of a booking.
 type summed struct {
