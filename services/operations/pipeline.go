@@ -101,8 +101,8 @@ func groupLags(ctx context.Context, brokers *kadm.Client) ([]GroupLag, error) {
 }
 
 // Processes lists the processes that have announced themselves in the last minute.
-func (p *Platform) Processes(ctx context.Context) ([]presence.Process, error) {
-	return presence.List(ctx, p.cfg.DB)
+func (p *Platform) Processes(ctx context.Context) ([]processes.Process, error) {
+	return processes.List(ctx, p.cfg.DB)
 }
 
 // Topics compares the topics of the cluster with their declaration, and returns what differs.

@@ -67,7 +67,7 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind, requests.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), export.Metrics(), outbox.EpochMetrics(), presence.Metrics())
+	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind, requests.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), export.Metrics(), outbox.EpochMetrics(), processes.Metrics())
 }
 
 // roleMetrics returns the collectors of a role, besides the common ones.

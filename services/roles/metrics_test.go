@@ -76,7 +76,7 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 	NewDomains(nil, DomainConfig{}).NewAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
 	_, err := NewDomains(nil, DomainConfig{}).NewWeb(WebConfig{}, nil, nil)
 	require.NoError(t, err)
-	presence.NewSettingsWatch(nil, []string{"max-attempts=7"}, nil)
+	processes.NewSettingsWatch(nil, []string{"max-attempts=7"}, nil)
 	gathered, err := registry.Gather()
 	require.NoError(t, err)
 	shown := map[string]*dto.MetricFamily{}

@@ -91,7 +91,7 @@ func (c *MigrateCmd) contract(ctx context.Context, d *db.DB, files fs.FS, log *s
 	if err != nil {
 		return 0, err
 	}
-	old, err := presence.Earlier(ctx, d, migrate.ContractsOf(steps), relays)
+	old, err := processes.Earlier(ctx, d, migrate.ContractsOf(steps), relays)
 	if err != nil {
 		return 0, err
 	}
@@ -105,11 +105,11 @@ func (c *MigrateCmd) contract(ctx context.Context, d *db.DB, files fs.FS, log *s
 }
 
 // inUseError means that processes need what --contract would remove.
-type inUseError struct{ old []presence.Process }
+type inUseError struct{ old []processes.Process }
 
 func (e inUseError) Error() string {
 	return fmt.Sprintf("--contract would remove what running processes of earlier releases use: %s; stop them, and wait %s after one was killed; --force removes it all the same",
-		e.names(), presence.Lifetime)
+		e.names(), processes.Lifetime)
 }
 
 // maxNamed is the maximum number of processes that an error names.

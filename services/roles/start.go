@@ -111,7 +111,7 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 	epochs := outbox.NewEpochWatch(r.db, log)
 	r.tel.Note("restored", epochs.Notes)
 	shared := r.live.Shared()
-	settings := presence.NewSettingsWatch(r.db, shared, log)
+	settings := processes.NewSettingsWatch(r.db, shared, log)
 	r.tel.Note("settings_differ", settings.Notes)
 	return Announced(ctx, r.db, r.name, shared, log, func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
@@ -138,7 +138,7 @@ func Announced(ctx context.Context, d *db.DB, role string, settings []string, lo
 	if err != nil {
 		return err
 	}
-	return presence.Process{Node: NodeName(), Role: role, Release: Release, Contracts: contracts, Settings: settings}.Announce(ctx, d, log, work)
+	return processes.Process{Node: NodeName(), Role: role, Release: Release, Contracts: contracts, Settings: settings}.Announce(ctx, d, log, work)
 }
 
 // connect waits for the database. Until it is connected, the process is not ready, and /readyz has the reason.

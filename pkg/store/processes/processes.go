@@ -1,6 +1,6 @@
-// Package presence announces running processes in the database, so that operators see which releases run, and so that the
+// Package processes announces running processes in the database, so that operators see which releases run, and so that the
 // schema is not contracted under a process that still needs what would be removed.
-package presence
+package processes
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package presence_test
+package processes_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-func nodes(all []presence.Process) (names []string) {
+func nodes(all []processes.Process) (names []string) {
 	for _, p := range all {
 		names = append(names, p.Role+" on "+p.Node)
 	}
@@ -30,7 +30,7 @@ func nodes(all []presence.Process) (names []string) {
 func announced(t *testing.T, d *db.DB, want ...string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		all, err := presence.List(context.Background(), d)
+		all, err := processes.List(context.Background(), d)
 		return err == nil && slices.Equal(nodes(all), want)
 	}, time.Minute, 5*time.Millisecond, "announced: %v", want)
 }
@@ -38,7 +38,7 @@ func announced(t *testing.T, d *db.DB, want ...string) {
 func TestProcessesAnnounceThemselves(t *testing.T) {
 	t.Parallel()
 	d := dbtest.OpenNew(t)
-	start := func(p presence.Process) (stop func()) {
+	start := func(p processes.Process) (stop func()) {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() {
@@ -47,17 +47,17 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 		return func() { cancel(); require.NoError(t, <-done) }
 	}
 	began := time.Now()
-	stopOld := start(presence.Process{Node: "web-1", Role: "api", Release: "1.0", Contracts: []string{"193.contract"}})
-	stopNew := start(presence.Process{Node: "web-2", Role: "api", Release: "2.0", Contracts: []string{"193.contract", "300.contract"}})
+	stopOld := start(processes.Process{Node: "web-1", Role: "api", Release: "1.0", Contracts: []string{"193.contract"}})
+	stopNew := start(processes.Process{Node: "web-2", Role: "api", Release: "2.0", Contracts: []string{"193.contract", "300.contract"}})
 	announced(t, d, "api on web-1", "api on web-2")
-	all, err := presence.List(t.Context(), d)
+	all, err := processes.List(t.Context(), d)
 	require.NoError(t, err)
 	require.Equal(t, "1.0", all[0].Release)
 	require.WithinDuration(t, began, time.Time(all[0].StartedAt), time.Minute)
 	require.WithinDuration(t, began, time.Time(all[0].SeenAt), time.Minute)
 
 	for contract, want := range map[string][]string{"193.contract": nil, "300.contract": {"api on web-1"}, "301.contract": {"api on web-1", "api on web-2"}} {
-		old, err := presence.Earlier(t.Context(), d, []string{contract}, nil)
+		old, err := processes.Earlier(t.Context(), d, []string{contract}, nil)
 		require.NoError(t, err)
 		require.Equal(t, want, nodes(old), contract)
 	}
@@ -67,10 +67,10 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 	_, err = d.Exec(t.Context(), `UPDATE processes SET expires_at = now()`)
 	require.NoError(t, err)
 	announced(t, d) // as one that was killed, a while later
-	old, err := presence.Earlier(t.Context(), d, []string{"301.contract"}, nil)
+	old, err := processes.Earlier(t.Context(), d, []string{"301.contract"}, nil)
 	require.NoError(t, err)
 	require.Empty(t, old)
-	tag, err := d.Write(t.Context(), presence.CleanupJob.Delete, time.Now().Add(time.Second))
+	tag, err := d.Write(t.Context(), processes.CleanupJob.Delete, time.Now().Add(time.Second))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, tag.RowsAffected())
 	stopNew()
@@ -82,12 +82,12 @@ func TestWorkIsAnnouncedFromBeginningToEnd(t *testing.T) {
 	d := dbtest.OpenNew(t)
 	ctx, stop := context.WithCancel(t.Context())
 	running := func() []string {
-		all, err := presence.List(t.Context(), d)
+		all, err := processes.List(t.Context(), d)
 		require.NoError(t, err)
 		return nodes(all)
 	}
 	failed := errors.New("the work failed")
-	err := presence.Process{Node: "relay-1", Role: "relay", Contracts: []string{"193.contract"}}.Announce(ctx, d, slog.New(slog.DiscardHandler), func(context.Context) error {
+	err := processes.Process{Node: "relay-1", Role: "relay", Contracts: []string{"193.contract"}}.Announce(ctx, d, slog.New(slog.DiscardHandler), func(context.Context) error {
 		require.Equal(t, []string{"relay on relay-1"}, running(), "before the work begins")
 		stop()
 		for range 20 {
@@ -112,7 +112,7 @@ func TestOwnersOfLeasesThatAnnounceNothing(t *testing.T) {
 	_, err := d.Exec(t.Context(), `INSERT INTO processes (id, node, role, release, contracts, started_at, expires_at)
 VALUES ($1, 'new-1', 'relay', '2.0', '{300.contract}', now(), now() + INTERVAL '1 hour')`, uuid.New())
 	require.NoError(t, err)
-	old, err := presence.Earlier(t.Context(), d, []string{"300.contract"}, []string{"old-1/abcdef12", "new-1/abcdef12"})
+	old, err := processes.Earlier(t.Context(), d, []string{"300.contract"}, []string{"old-1/abcdef12", "new-1/abcdef12"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"owner of probe.disk on old-2", "relay on old-1"}, nodes(old))
 }

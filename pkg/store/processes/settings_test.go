@@ -1,4 +1,4 @@
-package presence
+package processes
 
 import (
 	"log/slog"
