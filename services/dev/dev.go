@@ -203,7 +203,7 @@ func (c *Cmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls 
 		stop()
 		return errors.Join(err, g.Wait())
 	}
-	if err := startDelivery(ctx, g, d, broker, all, notice.Folder(info.MailDir), t, log); err != nil {
+	if err := startDelivery(ctx, g, d, broker, all, ownermail.Folder(info.MailDir), t, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
 	}
@@ -266,7 +266,7 @@ func (c *Cmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks
 }
 
 // startDelivery runs relay and dispatcher in the group.
-func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *roles.Domains, mails notice.Transport, t *export.Telemetry, log *slog.Logger) error {
+func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *roles.Domains, mails ownermail.Transport, t *export.Telemetry, log *slog.Logger) error {
 	client, err := outbox.NewClient(broker)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 // CleanupJobs are the rows of all tables that expire.
 func CleanupJobs() []cleanup.Job {
-	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob, processes.CleanupJob, notice.CleanupJob}, outbox.CleanupJobs())
+	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob, processes.CleanupJob, ownermail.CleanupJob}, outbox.CleanupJobs())
 	for _, d := range Declared() {
 		jobs = append(jobs, d.Cleanup...)
 	}

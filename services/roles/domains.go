@@ -317,9 +317,9 @@ func (all *Domains) NewPlatformWith(cfg operations.Config) *operations.Platform 
 }
 
 // NoticeSender tells the owners of companies what needs their attention.
-func (all *Domains) NoticeSender(mails notice.Transport, from string, log *slog.Logger) *notice.Sender {
-	return notice.NewSender(notice.Config{
-		DB: all.DB, Find: []notice.Find{all.Company.TellExpiring, all.Webhooks.TellFailing}, Transport: mails, From: from, Log: log,
+func (all *Domains) NoticeSender(mails ownermail.Transport, from string, log *slog.Logger) *ownermail.Sender {
+	return ownermail.NewSender(ownermail.Config{
+		DB: all.DB, Find: []ownermail.Find{all.Company.TellExpiring, all.Webhooks.TellFailing}, Transport: mails, From: from, Log: log,
 	})
 }
 

@@ -115,7 +115,7 @@ func (f MailFlags) Check() error {
 }
 
 // transport connects to nothing yet; nil = none is configured.
-func (f MailFlags) transport() (notice.Transport, error) {
+func (f MailFlags) transport() (ownermail.Transport, error) {
 	if f.SMTPURL == "" && f.SMTPURLFile == "" {
 		return nil, nil //nolint:nilnil // without a server, notices are not sent
 	}
@@ -127,10 +127,10 @@ func (f MailFlags) transport() (notice.Transport, error) {
 	return smtp, errors.Join(errs...)
 }
 
-func (f MailFlags) smtp() (*notice.SMTP, error) {
+func (f MailFlags) smtp() (*ownermail.SMTP, error) {
 	switch {
 	case f.SMTPURLFile == "":
-		s, err := notice.NewSMTP(f.SMTPURL)
+		s, err := ownermail.NewSMTP(f.SMTPURL)
 		if err != nil {
 			return nil, fmt.Errorf("--smtp-url: %w", err)
 		}
@@ -142,7 +142,7 @@ func (f MailFlags) smtp() (*notice.SMTP, error) {
 	if _, err := secret.File(flag, f.SMTPURLFile); err != nil {
 		return nil, err
 	}
-	s, err := notice.NewSMTPFrom(func() (string, error) { return secret.File(flag, f.SMTPURLFile) })
+	s, err := ownermail.NewSMTPFrom(func() (string, error) { return secret.File(flag, f.SMTPURLFile) })
 	if err != nil {
 		return nil, fmt.Errorf(flag+": %w", err)
 	}

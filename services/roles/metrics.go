@@ -78,7 +78,7 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "console":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), web.Metrics(), accounts.Metrics())
 	case "relay":
-		return slices.Concat(outbox.Metrics(), kafka.TopicMetrics(), cleanup.Metrics(CleanupJobs()), warehouse.Metrics(), notice.Metrics())
+		return slices.Concat(outbox.Metrics(), kafka.TopicMetrics(), cleanup.Metrics(CleanupJobs()), warehouse.Metrics(), ownermail.Metrics())
 	case "dispatcher":
 		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics(), kafka.TopicMetrics(), kafka.GroupMetrics())
 	}

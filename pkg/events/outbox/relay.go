@@ -66,7 +66,7 @@ type RelayConfig struct {
 	EventRetention time.Duration      // how long the event log keeps an event; required
 	EventQuota     int64              // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
 	cleanup        time.Duration      // interval between deletions of expired rows, PostgreSQL only [1m]
-	Owners         notice.Owners      // of companies, who are told when their part of the event log is nearly full; nil = they are not told
+	Owners         ownermail.Owners   // of companies, who are told when their part of the event log is nearly full; nil = they are not told
 	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
 	Jobs           []Job              // that run beside the relay
 	stats          time.Duration      // interval between measurements of the outbox [10s]

@@ -1,4 +1,4 @@
-package notice
+package ownermail
 
 import "github.com/prometheus/client_golang/prometheus"
 

@@ -1,9 +1,9 @@
-// Package notice tells the owners of companies by e-mail what needs their attention: that a subscription was disabled, that a
+// Package ownermail tells the owners of companies by e-mail what needs their attention: that a subscription was disabled, that a
 // token expires. A notice is a row for each owner, written in the transaction of what it is about, and sent later by a
 // [Sender]. Rows stay when they were sent, so that nothing is told twice. See docs/notices.md.
 //
 // What is worth a notice is up to the domains, and so is who the owners of a company are: see [Owners].
-package notice
+package ownermail
 
 import (
 	"context"

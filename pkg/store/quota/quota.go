@@ -38,7 +38,7 @@ type Config struct {
 
 	// Owners are told once a month when their company has used 80 % of its quota; nil = they are not told. Beyond tells them what
 	// happens above the quota.
-	Owners notice.Owners
+	Owners ownermail.Owners
 	Beyond string
 
 	// Above is called after a write for each company that stored bytes and is above the quota. It may make room.
@@ -324,7 +324,7 @@ func (m *Meter) tellOwners(ctx context.Context, company tenant.ID, month time.Ti
 }
 
 func (m *Meter) addNotice(ctx context.Context, tx *db.Tx, company tenant.ID, month time.Time, percent int64) error {
-	_, err := notice.Add(ctx, tx, company, m.cfg.Owners, notice.Notice{
+	_, err := ownermail.Add(ctx, tx, company, m.cfg.Owners, ownermail.Notice{
 		Kind: "quota." + m.cfg.Kind, Record: uuid.UUID(company), Since: month,
 		Subject: fmt.Sprintf("Stored %s have reached %d %% of their quota", m.cfg.Kind, percent),
 		Text:    fmt.Sprintf("The stored %s of the company take %d %% of their quota of %d bytes.\n\n%s", m.cfg.Kind, percent, m.cfg.Limit, m.cfg.Beyond),

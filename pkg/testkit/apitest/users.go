@@ -44,7 +44,7 @@ func known[K comparable, V any](all map[K]V, keys []K) map[K]V {
 	return found
 }
 
-// Owners is a notice.Owners: every company has one owner, and no name.
+// Owners is a ownermail.Owners: every company has one owner, and no name.
 func Owners(context.Context, db.Querier, tenant.ID, int) (name string, addresses []string, err error) {
 	return "", []string{"anna@example.com"}, nil
 }

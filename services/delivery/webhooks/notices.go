@@ -23,7 +23,7 @@ func (s *Service) tellDisabled(ctx context.Context, tx *db.Tx, sub Subscription)
 	if err != nil {
 		return err
 	}
-	_, err = notice.Add(ctx, tx, sub.CompanyID, s.cfg.Owners, notice.Notice{
+	_, err = ownermail.Add(ctx, tx, sub.CompanyID, s.cfg.Owners, ownermail.Notice{
 		Kind: disabled.Name, Record: sub.ID, Since: sub.UpdatedAt.Std(),
 		Subject: "Webhook disabled: " + sub.label(),
 		Text: fmt.Sprintf(`The webhook subscription %s was disabled, because its receiver failed: %s.
@@ -58,7 +58,7 @@ const kindFailing = "webhook.failing"
 var sqlSelectFailing = `SELECT w.company_id, w.id, w.failing_since FROM webhook_subscriptions AS w
 JOIN companies AS c ON c.id = w.company_id AND c.status = 'active'
 WHERE w.failing_since IS NOT NULL AND w.failing_since <= $1 AND w.status = 'active'
-AND ` + notice.Untold(kindFailing, "w.company_id", "w.id", "w.failing_since") + ` LIMIT 200`
+AND ` + ownermail.Untold(kindFailing, "w.company_id", "w.id", "w.failing_since") + ` LIMIT 200`
 
 type failing struct {
 	Company tenant.ID
@@ -95,7 +95,7 @@ func (s *Service) tellFailing(ctx context.Context, f failing) error {
 		if err != nil || sub.FailingSince == nil || sub.Status != statusActive {
 			return err // it is back, or was disabled, which is told, too
 		}
-		_, err = notice.Add(ctx, tx, f.Company, s.cfg.Owners, notice.Notice{
+		_, err = ownermail.Add(ctx, tx, f.Company, s.cfg.Owners, ownermail.Notice{
 			Kind: kindFailing, Record: f.ID, Since: sub.FailingSince.Std(),
 			Subject: "Webhook failing: " + sub.label(),
 			Text: fmt.Sprintf(`The receiver of the webhook subscription %s has failed since %s.

@@ -18,12 +18,12 @@ import (
 // Config is what the service needs. Registry is required; without DB only the operations can be described.
 type Config struct {
 	DB            *db.DB
-	Registry      *event.Registry // every event of the platform, those of [Domain] among them
-	Deliveries    Deliveries      // required with DB
-	Owners        notice.Owners   // of companies, who get notices; required with DB
-	Policy        webhook.Policy  // that of all processes; required with DB
-	Keys          *secret.Keys    // seal the secrets of subscriptions; without them none can be made
-	AllowInsecure bool            // http:// and private receivers; for development only
+	Registry      *event.Registry  // every event of the platform, those of [Domain] among them
+	Deliveries    Deliveries       // required with DB
+	Owners        ownermail.Owners // of companies, who get notices; required with DB
+	Policy        webhook.Policy   // that of all processes; required with DB
+	Keys          *secret.Keys     // seal the secrets of subscriptions; without them none can be made
+	AllowInsecure bool             // http:// and private receivers; for development only
 }
 
 // Deliveries is the owner of the table of deliveries, which this package only reads.

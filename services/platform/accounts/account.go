@@ -260,8 +260,8 @@ func (s *Service) NewPassword(ctx context.Context, field, password, email string
 func (s *Service) SetPassword(ctx context.Context, tx *db.Tx, o Owner, email string, p Password) error {
 	ensure(tx, o, email)
 	tx.Queue(sqlSetPassword, o.Company, o.User, p.hash, tx.Now()).Expect(1, ErrRefused)
-	return s.mail(ctx, tx, o, email, notice.Notice{
-		Kind: notice.Private + "password", Record: record.NewID(), Since: tx.Now(), Subject: "Your password was changed",
+	return s.mail(ctx, tx, o, email, ownermail.Notice{
+		Kind: ownermail.Private + "password", Record: record.NewID(), Since: tx.Now(), Subject: "Your password was changed",
 		Text: fmt.Sprintf(`The password of your account was changed by somebody who was signed in to it.
 
 If that was not you, set another one by mail: %s/sign-in/forgot. Then remove what else signs in and is not yours: %[1]s/account`, s.cfg.URL),

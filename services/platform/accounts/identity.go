@@ -156,8 +156,8 @@ func (s *Service) EnterByProvider(ctx context.Context, tx *db.Tx, i Identity, v 
 }
 
 func (s *Service) tellLinked(ctx context.Context, tx *db.Tx, i Identity) error {
-	return s.mail(ctx, tx, i.Owner, i.Email, notice.Notice{
-		Kind: notice.Private + "provider", Record: record.NewID(), Since: tx.Now(), Subject: "Your account signs in by " + s.Provider(),
+	return s.mail(ctx, tx, i.Owner, i.Email, ownermail.Notice{
+		Kind: ownermail.Private + "provider", Record: record.NewID(), Since: tx.Now(), Subject: "Your account signs in by " + s.Provider(),
 		Text: fmt.Sprintf(`The identity %s at %s was linked to your account, and signs in to it from now on.
 
 If that was not you, unlink it and set another password: %s/account. Then secure your account at %[2]s.`, i.Email, s.Provider(), s.cfg.URL),

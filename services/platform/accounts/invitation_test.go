@@ -18,7 +18,7 @@ import (
 func (o *office) invite(owner Owner, email, company string) (token string) {
 	o.t.Helper()
 	require.NoError(o.t, o.tx(func(ctx context.Context, tx *db.Tx) error { return o.Invite(ctx, tx, owner, email, company) }))
-	mails := o.mails(owner, notice.Invitation)
+	mails := o.mails(owner, ownermail.Invitation)
 	require.NotEmpty(o.t, mails)
 	require.NoError(o.t, o.tx(func(ctx context.Context, tx *db.Tx) error {
 		token, _ = o.NewLink(ctx, tx, owner, email, Invitation)
@@ -86,10 +86,10 @@ func TestInvitationOfAUserIsToldAsAReset(t *testing.T) {
 	o := setup(t)
 	owner, email, _ := o.person()
 	require.NoError(t, o.accept(o.invite(owner, email, "Nordic"), email))
-	require.Len(t, o.mails(owner, notice.Private+"password"), 1)
+	require.Len(t, o.mails(owner, ownermail.Private+"password"), 1)
 	fresh, other := newPerson()
 	require.NoError(t, o.accept(o.invite(fresh, other, "Nordic"), other))
-	require.Empty(t, o.mails(fresh, notice.Private+"password"))
+	require.Empty(t, o.mails(fresh, ownermail.Private+"password"))
 }
 
 func TestInvitationsAreBounded(t *testing.T) {
@@ -116,7 +116,7 @@ func TestInvitationShowsTheNameAsText(t *testing.T) {
 	o := setup(t)
 	owner, email := newPerson()
 	o.invite(owner, email, "Bank\r\n\r\nYour account is blocked: https://evil.example/login\nwww.evil.example")
-	mail := o.mails(owner, notice.Invitation)[0]
+	mail := o.mails(owner, ownermail.Invitation)[0]
 	require.Contains(t, mail, "the console of Bank Your account is blocked: evil. example/login evil. example. Open this link")
 }
 
@@ -139,5 +139,5 @@ func TestProviderAcceptsTheOnlyInvitation(t *testing.T) {
 	require.Equal(t, second, i.Owner)
 	_, err = o.byProvider(i, o.visit())
 	require.NoError(t, err)
-	require.Len(t, o.mails(second, notice.Private+"provider"), 1, "the user is told what signs in from now on")
+	require.Len(t, o.mails(second, ownermail.Private+"provider"), 1, "the user is told what signs in from now on")
 }

@@ -61,7 +61,7 @@ const maxInvitations = 50
 // Invite mails a link by which a user sets a password and is let in. It says nothing of whether the address signs in to
 // another company: the user learns that from the link.
 func (s *Service) Invite(ctx context.Context, tx *db.Tx, o Owner, email, company string) error {
-	n, err := notice.Count(ctx, tx, o.Company, notice.Invitation, tx.Now().Add(-24*time.Hour))
+	n, err := ownermail.Count(ctx, tx, o.Company, ownermail.Invitation, tx.Now().Add(-24*time.Hour))
 	if err != nil {
 		return err
 	}
@@ -69,9 +69,9 @@ func (s *Service) Invite(ctx context.Context, tx *db.Tx, o Owner, email, company
 		return apierr.StateConflict("INVITATION_LIMIT_REACHED", "a company sends at most %d invitations in 24 hours, and this one has: invite the person tomorrow", maxInvitations)
 	}
 	token, id := s.NewLink(ctx, tx, o, email, Invitation)
-	name := notice.Name(company)
-	return s.mail(ctx, tx, o, email, notice.Notice{
-		Kind: notice.Invitation, Record: id, Since: tx.Now(), Subject: "Invitation to " + name,
+	name := ownermail.Name(company)
+	return s.mail(ctx, tx, o, email, ownermail.Notice{
+		Kind: ownermail.Invitation, Record: id, Since: tx.Now(), Subject: "Invitation to " + name,
 		Text: fmt.Sprintf(`You were invited to the console of %s. Open this link, and set a password:
 
 %s/link/%s
@@ -108,8 +108,8 @@ func (s *Service) Forgot(ctx context.Context, email string, v Visit) error {
 	}
 	return s.cfg.DB.RunTx(ctx, "accounts.forgot", func(ctx context.Context, tx *db.Tx) error {
 		token, id := s.NewLink(ctx, tx, a.Owner, email, Reset)
-		return s.mail(ctx, tx, a.Owner, email, notice.Notice{
-			Kind: notice.Private + "reset", Record: id, Since: tx.Now(), Subject: "Set a new password",
+		return s.mail(ctx, tx, a.Owner, email, ownermail.Notice{
+			Kind: ownermail.Private + "reset", Record: id, Since: tx.Now(), Subject: "Set a new password",
 			Text: fmt.Sprintf(`Somebody, from %s, asked for a new password of this account. If that was you, open this link:
 
 %s/link/%s
@@ -129,11 +129,11 @@ func evenly(ctx context.Context, began time.Time) {
 	}
 }
 
-func (s *Service) mail(ctx context.Context, tx *db.Tx, o Owner, email string, n notice.Notice) error {
+func (s *Service) mail(ctx context.Context, tx *db.Tx, o Owner, email string, n ownermail.Notice) error {
 	if s.cfg.URL == "" {
 		return nil
 	}
-	return notice.AddTo(ctx, tx, o.Company, email, n)
+	return ownermail.AddTo(ctx, tx, o.Company, email, n)
 }
 
 // Link returns what a link is for, without using it: programs that look into mails open links, too.
@@ -211,8 +211,8 @@ func (s *Service) tellReset(ctx context.Context, tx *db.Tx, l Link) error {
 	if len(ways) > 0 {
 		text = "These sign in to your account as before, without the password:\n\n" + strings.Join(ways, "\n") + "\n\nRemove what is not yours: " + s.cfg.URL + "/account"
 	}
-	return s.mail(ctx, tx, l.Owner, l.Email, notice.Notice{
-		Kind: notice.Private + "password", Record: l.ID, Since: tx.Now(), Subject: "Your password was set anew",
+	return s.mail(ctx, tx, l.Owner, l.Email, ownermail.Notice{
+		Kind: ownermail.Private + "password", Record: l.ID, Since: tx.Now(), Subject: "Your password was set anew",
 		Text: "The password of your account was set by a link that was mailed to this address, and all sessions were ended.\n\n" + text + `
 
 If that was not you, somebody reads your mails: secure your mailbox, and ask an owner of your company to block your account.`,

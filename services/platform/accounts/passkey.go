@@ -273,8 +273,8 @@ func (s *Service) AddPasskey(ctx context.Context, tx *db.Tx, email string, p New
 	}
 	tx.Queue(sqlInsertPasskey, p.owner.Company, p.id, p.owner.User, p.hash, p.name, p.sealed, p.counter, tx.Now()).
 		OnConstraint(constraintPasskey, errNotMade())
-	return s.mail(ctx, tx, p.owner, email, notice.Notice{
-		Kind: notice.Private + "passkey", Record: p.id, Since: tx.Now(), Subject: "A passkey was added to your account",
+	return s.mail(ctx, tx, p.owner, email, ownermail.Notice{
+		Kind: ownermail.Private + "passkey", Record: p.id, Since: tx.Now(), Subject: "A passkey was added to your account",
 		Text: fmt.Sprintf(`The passkey %q signs in to your account from now on, without a password.
 
 If that was not you, remove it and set another password: %s/account`, p.name, s.cfg.URL),

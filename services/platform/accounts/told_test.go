@@ -27,7 +27,7 @@ func TestWeakerSignInsAreMailed(t *testing.T) {
 	t.Parallel()
 	o := setup(t)
 	owner, email, v := o.person()
-	mailed := func(kind string) []string { return o.mails(owner, notice.Private+kind) }
+	mailed := func(kind string) []string { return o.mails(owner, ownermail.Private+kind) }
 	require.Empty(t, mailed("password"))
 	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
 		return o.SetPassword(ctx, tx, owner, email, hashedWord.Password)

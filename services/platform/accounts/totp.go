@@ -106,8 +106,8 @@ func (s *Service) RemoveTOTP(ctx context.Context, tx *db.Tx, o Owner, email stri
 		return err
 	}
 	tx.Queue(sqlRemoveTOTP, o.Company, o.User, tx.Now())
-	return s.mail(ctx, tx, o, email, notice.Notice{
-		Kind: notice.Private + "totp", Record: record.NewID(), Since: tx.Now(), Subject: "The second factor of your account was turned off",
+	return s.mail(ctx, tx, o, email, ownermail.Notice{
+		Kind: ownermail.Private + "totp", Record: record.NewID(), Since: tx.Now(), Subject: "The second factor of your account was turned off",
 		Text: fmt.Sprintf(`Your password alone signs in to your account from now on.
 
 If that was not you, set another password and turn the second factor on again: %s/account`, s.cfg.URL),

@@ -42,7 +42,7 @@ var sqlSelectExpiring = `SELECT t.company_id, t.id FROM tokens AS t
 JOIN companies AS c ON c.id = t.company_id AND c.status = 'active'
 WHERE t.revoked_at IS NULL AND t.expires_at IS NOT NULL AND t.expires_at > $1 AND t.expires_at <= $2
 AND t.created_at < t.expires_at - $3::BIGINT * INTERVAL '1 hour'
-AND ` + notice.Untold(tokenExpiring.Name, "t.company_id", "t.id", "t.expires_at - $3::BIGINT * INTERVAL '1 hour'") + ` LIMIT 200`
+AND ` + ownermail.Untold(tokenExpiring.Name, "t.company_id", "t.id", "t.expires_at - $3::BIGINT * INTERVAL '1 hour'") + ` LIMIT 200`
 
 type tokenKey struct {
 	Company tenant.ID
@@ -91,7 +91,7 @@ func (s *Service) tellOfToken(ctx context.Context, tx *db.Tx, key tokenKey, ahea
 	}
 	left, expires := t.ExpiresAt.Std().Sub(tx.Now()), t.ExpiresAt.Std().UTC()
 	days := int32((left + day - 1) / day)
-	first, err := notice.Add(ctx, tx, key.Company, Owners, notice.Notice{
+	first, err := ownermail.Add(ctx, tx, key.Company, Owners, ownermail.Notice{
 		Kind: tokenExpiring.Name, Record: t.ID, Since: expires.Add(-ahead),
 		Subject: fmt.Sprintf("API token expires in %s: %s", inDays(days), t.Name),
 		Text: fmt.Sprintf(`The API token %q (%s…) expires on %s. From then on, its requests are answered 401.
