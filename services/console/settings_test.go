@@ -82,8 +82,8 @@ func TestTheConsoleReachesTheAdminAPI(t *testing.T) {
 		"listDealStages": "page of a deal type, which has them", "getProductVariant": "page of a product, whose variants are listed whole",
 	}
 	var source strings.Builder
-	for _, room := range []string{"directories", "records", "resources"} {
-		files, err := filepath.Glob(room + "/*.go")
+	for _, area := range []string{"directories", "records", "resources"} {
+		files, err := filepath.Glob(area + "/*.go")
 		require.NoError(t, err)
 		for _, file := range files {
 			raw, err := os.ReadFile(file)

@@ -19,29 +19,29 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// Room has the pages.
-type Room struct{ Accounts *accounts.Service }
+// Pages are the pages of the area.
+type Pages struct{ Accounts *accounts.Service }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "account" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "account" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.Account, "", "/account", r.show).For(web.SignedIn),
-		web.Post(web.Account, "", "/account/password", r.setPassword).For(web.SignedIn),
-		web.Get(web.Account, "", "/account/totp", r.startTOTP).For(web.SignedIn),
-		web.Post(web.Account, "", "/account/totp", r.confirmTOTP).For(web.SignedIn),
-		web.Post(web.Account, "", "/account/totp/off", r.removeTOTP).For(web.SignedIn),
-		web.Post(web.Account, "", "/account/passkeys/options", r.passkeyOptions).For(web.SignedIn),
-		web.Post(web.Account, "", "/account/passkeys", r.addPasskey).For(web.SignedIn),
-		web.Post(web.Account, "", "/account/passkeys/{id}/remove", r.removePasskey).For(web.SignedIn),
-		web.Post(web.Account, "", "/account/provider/unlink", r.unlink).For(web.SignedIn),
-		web.Post(web.Account, "", "/account/sessions/{id}/end", r.endSession).For(web.SignedIn),
-		web.Post(web.Account, "", "/account/sessions/end", r.endOthers).For(web.SignedIn),
+		web.Get(web.Account, "", "/account", pages.show).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/password", pages.setPassword).For(web.SignedIn),
+		web.Get(web.Account, "", "/account/totp", pages.startTOTP).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/totp", pages.confirmTOTP).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/totp/off", pages.removeTOTP).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/passkeys/options", pages.passkeyOptions).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/passkeys", pages.addPasskey).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/passkeys/{id}/remove", pages.removePasskey).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/provider/unlink", pages.unlink).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/sessions/{id}/end", pages.endSession).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/sessions/end", pages.endOthers).For(web.SignedIn),
 	}
 }
 
@@ -61,21 +61,21 @@ type accountPage struct {
 // faults are those of the forms of the page. What was typed as the name of a passkey stays.
 type faults struct{ current, password, off, name, confirm, passkey, named string }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.account(ctx, q, faults{})
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.account(ctx, q, faults{})
 }
 
-func (r *Room) account(ctx context.Context, q *web.Request, f faults) (web.Answer, error) {
+func (pages *Pages) account(ctx context.Context, q *web.Request, f faults) (web.Answer, error) {
 	p := accountPage{Header: web.Header{Title: q.T("account.title"), Facts: q.Person.Name + " · " + q.Person.Email}}
 	if q.Person.Operator() {
 		p.Header.Facts, p.Operator = q.Person.Name, q.T("account.operator")
 		return web.Show("account/account", q.T("account.title"), p), nil
 	}
-	security, err := r.Accounts.Security(ctx, q.Session.Owner)
+	security, err := pages.Accounts.Security(ctx, q.Session.Owner)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	sessions, err := r.Accounts.Sessions(ctx, q.Session.Owner)
+	sessions, err := pages.Accounts.Sessions(ctx, q.Session.Owner)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -84,18 +84,18 @@ func (r *Room) account(ctx context.Context, q *web.Request, f faults) (web.Answe
 		p.Password.Fields = append(p.Password.Fields, web.CurrentPassword(q, "current", f.current))
 	}
 	p.Password.Fields = append(p.Password.Fields, web.NewPassword(q, f.password))
-	r.totp(q, &p, security, f)
-	if p.Passkeys, err = r.passkeys(ctx, q, security, f); err != nil {
+	pages.totp(q, &p, security, f)
+	if p.Passkeys, err = pages.passkeys(ctx, q, security, f); err != nil {
 		return web.Answer{}, err
 	}
-	if p.Provider, err = r.provider(ctx, q); err != nil {
+	if p.Provider, err = pages.provider(ctx, q); err != nil {
 		return web.Answer{}, err
 	}
-	p.Sessions, p.EndAll = r.sessions(q, sessions)
+	p.Sessions, p.EndAll = pages.sessions(q, sessions)
 	return web.Show("account/account", q.T("account.title"), p), nil
 }
 
-func (r *Room) totp(q *web.Request, p *accountPage, s accounts.Security, f faults) {
+func (pages *Pages) totp(q *web.Request, p *accountPage, s accounts.Security, f faults) {
 	if !s.HasTOTP {
 		p.TOTP = web.Note{Kind: web.Warn, Text: q.T("account.totp.none")}
 		p.TOTPLink = &web.Link{Text: q.T("account.totp.start"), Href: "/account/totp"}
@@ -108,7 +108,7 @@ func (r *Room) totp(q *web.Request, p *accountPage, s accounts.Security, f fault
 	}
 }
 
-func (r *Room) sessions(q *web.Request, all []accounts.Session) (web.Table, *web.Action) {
+func (pages *Pages) sessions(q *web.Request, all []accounts.Session) (web.Table, *web.Action) {
 	t := web.Table{Label: q.T("account.sessions"), Columns: []web.Column{
 		{Text: q.T("account.sessions.browser")}, {Text: q.T("account.sessions.address")}, {Text: q.T("account.sessions.seen")}, {Text: q.T("account.sessions.began")}, {},
 	}}
@@ -126,7 +126,7 @@ func (r *Room) sessions(q *web.Request, all []accounts.Session) (web.Table, *web
 }
 
 // change makes a change of the own account, and records it with before and after. Operators have none.
-func (r *Room) change(ctx context.Context, q *web.Request, operation string, c web.Changed, do func(ctx context.Context, tx *db.Tx) error) error {
+func (pages *Pages) change(ctx context.Context, q *web.Request, operation string, c web.Changed, do func(ctx context.Context, tx *db.Tx) error) error {
 	if q.Person.Operator() {
 		return web.NoPage()
 	}
@@ -135,28 +135,28 @@ func (r *Room) change(ctx context.Context, q *web.Request, operation string, c w
 	})
 }
 
-func (r *Room) setPassword(ctx context.Context, q *web.Request) (web.Answer, error) {
-	err := r.Accounts.ConfirmPassword(ctx, q.Session.Owner, "current", q.Form.Get("current"))
+func (pages *Pages) setPassword(ctx context.Context, q *web.Request) (web.Answer, error) {
+	err := pages.Accounts.ConfirmPassword(ctx, q.Session.Owner, "current", q.Form.Get("current"))
 	if fault := web.FaultOf(err, "current"); fault != "" {
-		a, err := r.account(ctx, q, faults{current: fault})
+		a, err := pages.account(ctx, q, faults{current: fault})
 		return a.Refuse(), err
 	}
 	if err != nil {
 		return web.Answer{}, err
 	}
-	password, err := r.Accounts.NewPassword(ctx, "password", q.Form.Get("password"), q.Person.Email)
+	password, err := pages.Accounts.NewPassword(ctx, "password", q.Form.Get("password"), q.Person.Email)
 	if fault := web.FaultOf(err, "password"); fault != "" {
-		a, err := r.account(ctx, q, faults{password: fault})
+		a, err := pages.account(ctx, q, faults{password: fault})
 		return a.Refuse(), err
 	}
 	if err != nil {
 		return web.Answer{}, err
 	}
-	err = r.change(ctx, q, "set_password", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
-		if err := r.Accounts.SetPassword(ctx, tx, q.Session.Owner, q.Person.Email, password); err != nil {
+	err = pages.change(ctx, q, "set_password", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
+		if err := pages.Accounts.SetPassword(ctx, tx, q.Session.Owner, q.Person.Email, password); err != nil {
 			return err
 		}
-		return r.Accounts.EndSessions(ctx, tx, q.Session.Owner, q.Session.ID)
+		return pages.Accounts.EndSessions(ctx, tx, q.Session.Owner, q.Session.ID)
 	})
 	return web.Go("/account?done=password"), err
 }
@@ -168,23 +168,23 @@ type totpPage struct {
 	Form   web.Form
 }
 
-func (r *Room) startTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) startTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Person.Operator() {
 		return web.Go("/account"), nil
 	}
-	security, err := r.Accounts.Security(ctx, q.Session.Owner)
+	security, err := pages.Accounts.Security(ctx, q.Session.Owner)
 	if err != nil || security.HasTOTP { // which has to be turned off first
 		return web.Go("/account"), err
 	}
-	setup, err := r.Accounts.StartTOTP(q.Session.Owner, q.Person.Email)
-	return r.totpForm(q, setup, security, totpFaults{}), err
+	setup, err := pages.Accounts.StartTOTP(q.Session.Owner, q.Person.Email)
+	return pages.totpForm(q, setup, security, totpFaults{}), err
 }
 
 // totpFaults are those of the form that turns the second factor on.
 type totpFaults struct{ confirm, code string }
 
 // totpForm asks for a code, and for the password of who has one: a session alone adds no factor that locks its owner out.
-func (r *Room) totpForm(q *web.Request, setup accounts.Setup, security accounts.Security, f totpFaults) web.Answer {
+func (pages *Pages) totpForm(q *web.Request, setup accounts.Setup, security accounts.Security, f totpFaults) web.Answer {
 	var fields []web.Field
 	if security.HasPassword {
 		fields = append(fields, web.CurrentPassword(q, "confirm", f.confirm))
@@ -202,21 +202,21 @@ type recoveryPage struct {
 	Codes  []string
 }
 
-func (r *Room) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
-	err := r.Accounts.ConfirmPassword(ctx, q.Session.Owner, "confirm", q.Form.Get("confirm"))
+func (pages *Pages) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
+	err := pages.Accounts.ConfirmPassword(ctx, q.Session.Owner, "confirm", q.Form.Get("confirm"))
 	if fault := web.FaultOf(err, "confirm"); fault != "" {
-		return r.totpAgain(ctx, q, totpFaults{confirm: fault})
+		return pages.totpAgain(ctx, q, totpFaults{confirm: fault})
 	}
 	if err != nil {
 		return web.Answer{}, err
 	}
 	var codes []string
-	err = r.change(ctx, q, "turn_on_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) (err error) {
-		codes, err = r.Accounts.ConfirmTOTP(ctx, tx, q.Session.Owner, q.Person.Email, q.Form.Get("sealed"), q.Form.Get("code"))
+	err = pages.change(ctx, q, "turn_on_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) (err error) {
+		codes, err = pages.Accounts.ConfirmTOTP(ctx, tx, q.Session.Owner, q.Person.Email, q.Form.Get("sealed"), q.Form.Get("code"))
 		return err
 	})
 	if web.FaultOf(err, "code") != "" {
-		return r.totpAgain(ctx, q, totpFaults{code: q.T("signin.code.wrong")})
+		return pages.totpAgain(ctx, q, totpFaults{code: q.T("signin.code.wrong")})
 	}
 	if errors.Is(err, accounts.ErrRefused) { // another one is on
 		return web.Go("/account"), nil
@@ -228,44 +228,46 @@ func (r *Room) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer, err
 }
 
 // totpAgain shows the form that was refused, with the same secret.
-func (r *Room) totpAgain(ctx context.Context, q *web.Request, f totpFaults) (web.Answer, error) {
-	security, err := r.Accounts.Security(ctx, q.Session.Owner)
+func (pages *Pages) totpAgain(ctx context.Context, q *web.Request, f totpFaults) (web.Answer, error) {
+	security, err := pages.Accounts.Security(ctx, q.Session.Owner)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	setup, err := r.Accounts.ResumeTOTP(q.Session.Owner, q.Person.Email, q.Form.Get("sealed"))
-	return r.totpForm(q, setup, security, f).Refuse(), err
+	setup, err := pages.Accounts.ResumeTOTP(q.Session.Owner, q.Person.Email, q.Form.Get("sealed"))
+	return pages.totpForm(q, setup, security, f).Refuse(), err
 }
 
-func (r *Room) removeTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
-	err := r.Accounts.ConfirmPassword(ctx, q.Session.Owner, "off", q.Form.Get("off"))
+func (pages *Pages) removeTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
+	err := pages.Accounts.ConfirmPassword(ctx, q.Session.Owner, "off", q.Form.Get("off"))
 	if fault := web.FaultOf(err, "off"); fault != "" {
-		a, err := r.account(ctx, q, faults{off: fault})
+		a, err := pages.account(ctx, q, faults{off: fault})
 		return a.Refuse(), err
 	}
 	if err == nil {
-		err = r.change(ctx, q, "turn_off_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
-			return r.Accounts.RemoveTOTP(ctx, tx, q.Session.Owner, q.Person.Email)
+		err = pages.change(ctx, q, "turn_off_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
+			return pages.Accounts.RemoveTOTP(ctx, tx, q.Session.Owner, q.Person.Email)
 		})
 	}
 	return web.Go("/account?done=totp_off"), err
 }
 
-func (r *Room) endSession(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) endSession(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := uuid.Parse(q.HTTP.PathValue("id"))
 	if err != nil {
 		return web.Answer{}, web.NoPage()
 	}
-	err = r.change(ctx, q, "end_session", web.Changed{}, func(ctx context.Context, tx *db.Tx) error { return r.Accounts.EndSession(ctx, tx, q.Session.Owner, id) })
+	err = pages.change(ctx, q, "end_session", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
+		return pages.Accounts.EndSession(ctx, tx, q.Session.Owner, id)
+	})
 	if errors.Is(err, accounts.ErrSession) {
 		return web.Answer{}, web.NoPage()
 	}
 	return web.Go("/account?done=session"), err
 }
 
-func (r *Room) endOthers(ctx context.Context, q *web.Request) (web.Answer, error) {
-	err := r.change(ctx, q, "end_sessions", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
-		return r.Accounts.EndSessions(ctx, tx, q.Session.Owner, q.Session.ID)
+func (pages *Pages) endOthers(ctx context.Context, q *web.Request) (web.Answer, error) {
+	err := pages.change(ctx, q, "end_sessions", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
+		return pages.Accounts.EndSessions(ctx, tx, q.Session.Owner, q.Session.ID)
 	})
 	return web.Go("/account?done=sessions"), err
 }

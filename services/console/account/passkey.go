@@ -20,11 +20,11 @@ type passkeys struct {
 }
 
 // passkeys is nil where there can be none.
-func (r *Room) passkeys(ctx context.Context, q *web.Request, s accounts.Security, f faults) (*passkeys, error) {
-	if !r.Accounts.Passkeyed() {
+func (pages *Pages) passkeys(ctx context.Context, q *web.Request, s accounts.Security, f faults) (*passkeys, error) {
+	if !pages.Accounts.Passkeyed() {
 		return nil, nil //nolint:nilnil // the page has no such part
 	}
-	all, err := r.Accounts.Passkeys(ctx, q.Session.Owner)
+	all, err := pages.Accounts.Passkeys(ctx, q.Session.Owner)
 	if err != nil {
 		return nil, err
 	}
@@ -82,29 +82,29 @@ type named struct {
 }
 
 // passkeyOptions are what the browser hands to an authenticator. Who cannot type the password of the account gets none.
-func (r *Room) passkeyOptions(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) passkeyOptions(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Person.Operator() {
 		return web.Answer{}, web.NoPage()
 	}
-	if err := r.Accounts.ConfirmPassword(ctx, q.Session.Owner, "confirm", q.Form.Get("confirm")); err != nil {
+	if err := pages.Accounts.ConfirmPassword(ctx, q.Session.Owner, "confirm", q.Form.Get("confirm")); err != nil {
 		return web.Answer{}, err
 	}
-	options, kept, err := r.Accounts.StartPasskey(ctx, q.Session, q.Person.Email)
+	options, kept, err := pages.Accounts.StartPasskey(ctx, q.Session, q.Person.Email)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	return web.Data(options).Keep(q, kept), nil
 }
 
-func (r *Room) addPasskey(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) addPasskey(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Person.Operator() {
 		return web.Answer{}, web.NoPage()
 	}
 	name := q.Form.Get("name")
-	made, err := r.madePasskey(ctx, q, name)
+	made, err := pages.madePasskey(ctx, q, name)
 	if err == nil {
-		err = r.change(ctx, q, "add_passkey", web.Changed{After: named{name}}, func(ctx context.Context, tx *db.Tx) error {
-			return r.Accounts.AddPasskey(ctx, tx, q.Person.Email, made)
+		err = pages.change(ctx, q, "add_passkey", web.Changed{After: named{name}}, func(ctx context.Context, tx *db.Tx) error {
+			return pages.Accounts.AddPasskey(ctx, tx, q.Person.Email, made)
 		})
 	}
 	f := faults{name: web.FaultOf(err, "name"), confirm: web.FaultOf(err, "confirm"), passkey: web.FaultOf(err, "credential"), named: name}
@@ -113,7 +113,7 @@ func (r *Room) addPasskey(ctx context.Context, q *web.Request) (web.Answer, erro
 	}
 	switch {
 	case f.name != "" || f.confirm != "" || f.passkey != "":
-		a, err := r.account(ctx, q, f)
+		a, err := pages.account(ctx, q, f)
 		return a.Refuse(), err
 	case err != nil:
 		return web.Answer{}, err
@@ -122,21 +122,21 @@ func (r *Room) addPasskey(ctx context.Context, q *web.Request) (web.Answer, erro
 }
 
 // madePasskey checks what the authenticator made. Without that, the script had no options to hand to one: this says why.
-func (r *Room) madePasskey(ctx context.Context, q *web.Request, name string) (made accounts.NewPasskey, err error) {
+func (pages *Pages) madePasskey(ctx context.Context, q *web.Request, name string) (made accounts.NewPasskey, err error) {
 	if q.Form.Get("credential") == "" {
-		if err := r.Accounts.ConfirmPassword(ctx, q.Session.Owner, "confirm", q.Form.Get("confirm")); err != nil {
+		if err := pages.Accounts.ConfirmPassword(ctx, q.Session.Owner, "confirm", q.Form.Get("confirm")); err != nil {
 			return made, err
 		}
 	}
-	return r.Accounts.FinishPasskey(ctx, q.Session, q.Person.Email, name, q.Kept(web.Ceremony), q.Form.Get("credential"))
+	return pages.Accounts.FinishPasskey(ctx, q.Session, q.Person.Email, name, q.Kept(web.Ceremony), q.Form.Get("credential"))
 }
 
-func (r *Room) removePasskey(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) removePasskey(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := uuid.Parse(q.HTTP.PathValue("id"))
 	if err != nil {
 		return web.Answer{}, web.NoPage()
 	}
-	all, err := r.Accounts.Passkeys(ctx, q.Session.Owner)
+	all, err := pages.Accounts.Passkeys(ctx, q.Session.Owner)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -144,8 +144,8 @@ func (r *Room) removePasskey(ctx context.Context, q *web.Request) (web.Answer, e
 	if at < 0 {
 		return web.Answer{}, web.NoPage()
 	}
-	err = r.change(ctx, q, "remove_passkey", web.Changed{Before: named{all[at].Name}}, func(ctx context.Context, tx *db.Tx) error {
-		return r.Accounts.RemovePasskey(ctx, tx, q.Session.Owner, id)
+	err = pages.change(ctx, q, "remove_passkey", web.Changed{Before: named{all[at].Name}}, func(ctx context.Context, tx *db.Tx) error {
+		return pages.Accounts.RemovePasskey(ctx, tx, q.Session.Owner, id)
 	})
 	if errors.Is(err, accounts.ErrRefused) {
 		return web.Answer{}, web.NoPage()
@@ -160,12 +160,12 @@ type provider struct {
 }
 
 // provider is nil where there is none.
-func (r *Room) provider(ctx context.Context, q *web.Request) (*provider, error) {
-	host := r.Accounts.Provider()
+func (pages *Pages) provider(ctx context.Context, q *web.Request) (*provider, error) {
+	host := pages.Accounts.Provider()
 	if host == "" {
 		return nil, nil //nolint:nilnil // the page has no such part
 	}
-	linked, err := r.Accounts.Linked(ctx, q.Session.Owner)
+	linked, err := pages.Accounts.Linked(ctx, q.Session.Owner)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (r *Room) provider(ctx context.Context, q *web.Request) (*provider, error) 
 	}}, nil
 }
 
-func (r *Room) unlink(ctx context.Context, q *web.Request) (web.Answer, error) {
-	err := r.change(ctx, q, "unlink_provider", web.Changed{}, func(ctx context.Context, tx *db.Tx) error { return r.Accounts.Unlink(ctx, tx, q.Session.Owner) })
+func (pages *Pages) unlink(ctx context.Context, q *web.Request) (web.Answer, error) {
+	err := pages.change(ctx, q, "unlink_provider", web.Changed{}, func(ctx context.Context, tx *db.Tx) error { return pages.Accounts.Unlink(ctx, tx, q.Session.Owner) })
 	return web.Go("/account?done=unlinked"), err
 }

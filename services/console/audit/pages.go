@@ -20,18 +20,18 @@ type Changes interface {
 	Changes(ctx context.Context, by access.Caller, f audit.Filter) (*list.Page[audit.Change], error)
 }
 
-// Room has the page.
-type Room struct{ Changes Changes }
+// Pages are the pages of the area.
+type Pages struct{ Changes Changes }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "audit" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "audit" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
-	return []web.Page{web.Get(web.Audit, "", "/audit", r.list)}
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
+	return []web.Page{web.Get(web.Audit, "", "/audit", pages.list)}
 }
 
 type page struct {
@@ -50,12 +50,12 @@ type change struct {
 	Before, After string
 }
 
-func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	f := audit.Filter{
 		Params: list.Params{PageSize: 50, Cursor: q.Form.Get("cursor")}, CompanyID: &q.Company.ID,
 		Operator: q.Form.Get("by"), EntityID: q.Form.Get("entity"),
 	}
-	found, err := r.Changes.Changes(ctx, q.Caller, f)
+	found, err := pages.Changes.Changes(ctx, q.Caller, f)
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -21,11 +21,11 @@ type bookPage struct {
 var asked = []string{"customerName", "customerPhone", "customerEmail", "headcount", "note"}
 
 // form asks who books a slot.
-func (r *Room) form(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) form(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if _, ok := chosen(q); !ok {
 		return web.Go(q.Path("/bookings/free")), nil
 	}
-	p, err := r.bookForm(ctx, q, uuid.NewString(), nil)
+	p, err := pages.bookForm(ctx, q, uuid.NewString(), nil)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -45,7 +45,7 @@ func chosen(q *web.Request) (c choice, ok bool) {
 	return choice{id, start}, errID == nil && errStart == nil
 }
 
-func (r *Room) bookForm(ctx context.Context, q *web.Request, key string, refused error) (p bookPage, err error) {
+func (pages *Pages) bookForm(ctx context.Context, q *web.Request, key string, refused error) (p bookPage, err error) {
 	at, _ := chosen(q)
 	res, err := web.Call[scheduling.Resource](ctx, q, "getResource", web.ByID(at.resource))
 	if err != nil {
@@ -76,7 +76,7 @@ func dayOfTime(at time.Time, zone *time.Location) day {
 }
 
 // book makes a booking in a slot. The key of the form makes one booking of a form that is sent twice.
-func (r *Room) book(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) book(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if _, ok := chosen(q); !ok {
 		return web.Go(q.Path("/bookings/free")), nil
 	}
@@ -92,7 +92,7 @@ func (r *Room) book(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if !web.Refused(err) {
 		return web.Answer{}, err
 	}
-	p, errPage := r.bookForm(ctx, q, uuid.NewString(), err)
+	p, errPage := pages.bookForm(ctx, q, uuid.NewString(), err)
 	if errPage != nil {
 		return web.Answer{}, errPage
 	}
@@ -100,19 +100,19 @@ func (r *Room) book(ctx context.Context, q *web.Request) (web.Answer, error) {
 }
 
 // slots are the free slots to which a booking can be moved.
-func (r *Room) slots(ctx context.Context, q *web.Request) (web.Answer, error) {
-	b, err := r.one(ctx, q)
+func (pages *Pages) slots(ctx context.Context, q *web.Request) (web.Answer, error) {
+	b, err := pages.one(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	p, err := r.moveForm(ctx, q, b, stateOf(q))
+	p, err := pages.moveForm(ctx, q, b, stateOf(q))
 	if err != nil {
 		return web.Answer{}, err
 	}
 	return web.Show("bookings/free", q.T("bookings.move"), p), nil
 }
 
-func (r *Room) moveForm(ctx context.Context, q *web.Request, b scheduling.Booking, s state) (p freePage, err error) {
+func (pages *Pages) moveForm(ctx context.Context, q *web.Request, b scheduling.Booking, s state) (p freePage, err error) {
 	if q.Form.Get("day") == "" {
 		s.day = dayOfTime(b.StartAt.Std(), q.Zone)
 	}
@@ -128,24 +128,24 @@ func (r *Room) moveForm(ctx context.Context, q *web.Request, b scheduling.Bookin
 		},
 		Post: path, Version: b.Version,
 	}
-	_, resources, err := r.choices(ctx, q, s)
+	_, resources, err := pages.choices(ctx, q, s)
 	if err != nil {
 		return p, err
 	}
 	p.Filter = web.Filter{Action: path, Button: q.T("bookings.search"), Fields: []web.Field{
 		{Name: "resource", Label: q.T("bookings.resource"), Type: "select", Options: resources[1:]}, {Name: "day", Label: q.T("bookings.from_day"), Type: "date", Value: s.day.String()},
 	}}
-	p.Nav = r.further(q, s, path, "resource", s.resource.String())
+	p.Nav = pages.further(q, s, path, "resource", s.resource.String())
 	in := scheduling.Search{
 		DateFrom: jsontype.Date(s.day.utc()), DateTo: jsontype.Date(s.day.add(searchDays - 1).utc()), FreeOnly: true, ServiceID: b.ServiceID, ResourceIDs: []uuid.UUID{*s.resource},
 		DurationMinutes: &b.DurationMinutes, Headcount: b.Headcount,
 	}
-	return p, r.search(ctx, q, &p, in, func(uuid.UUID, time.Time) slot { return slot{} })
+	return p, pages.search(ctx, q, &p, in, func(uuid.UUID, time.Time) slot { return slot{} })
 }
 
 // reschedule moves a booking to a slot.
-func (r *Room) reschedule(ctx context.Context, q *web.Request) (web.Answer, error) {
-	b, err := r.one(ctx, q)
+func (pages *Pages) reschedule(ctx context.Context, q *web.Request) (web.Answer, error) {
+	b, err := pages.one(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -164,7 +164,7 @@ func (r *Room) reschedule(ctx context.Context, q *web.Request) (web.Answer, erro
 		return web.Answer{}, err
 	}
 	s := stateOf(q)
-	p, errPage := r.moveForm(ctx, q, b, s)
+	p, errPage := pages.moveForm(ctx, q, b, s)
 	if errPage != nil {
 		return web.Answer{}, errPage
 	}

@@ -97,15 +97,15 @@ func (s state) href(q *web.Request) string {
 	return web.With(q.Path("/bookings"), "view", view, "day", s.day.String(), "resource", resource, "page", page)
 }
 
-func (r *Room) calendar(ctx context.Context, q *web.Request) (web.Answer, error) {
-	p, err := r.fill(ctx, q, stateOf(q))
+func (pages *Pages) calendar(ctx context.Context, q *web.Request) (web.Answer, error) {
+	p, err := pages.fill(ctx, q, stateOf(q))
 	if err != nil {
 		return web.Answer{}, err
 	}
 	return web.Show("bookings/calendar", q.T("bookings.title"), p), nil
 }
 
-func (r *Room) fill(ctx context.Context, q *web.Request, s state) (calendarPage, error) {
+func (pages *Pages) fill(ctx context.Context, q *web.Request, s state) (calendarPage, error) {
 	p := calendarPage{}
 	p.Header = web.Header{Title: s.day.long(q), Links: []web.Link{{Text: q.T("bookings.list"), Href: q.Path("/bookings/list")}}}
 	if q.Allows(scope, true) {
@@ -121,7 +121,7 @@ func (r *Room) fill(ctx context.Context, q *web.Request, s state) (calendarPage,
 	for i := range days {
 		sp.days = append(sp.days, first.add(i))
 	}
-	if err := r.read(ctx, q, s, &sp); err != nil {
+	if err := pages.read(ctx, q, s, &sp); err != nil {
 		return p, err
 	}
 	p.filter(q, s, sp)
@@ -211,7 +211,7 @@ func (p *calendarPage) say(q *web.Request, s state, sp span) {
 }
 
 // read reads the resources and the bookings of a span.
-func (r *Room) read(ctx context.Context, q *web.Request, s state, sp *span) error {
+func (pages *Pages) read(ctx context.Context, q *web.Request, s state, sp *span) error {
 	if s.resource != nil {
 		one, err := web.Call[scheduling.Resource](ctx, q, "getResource", web.ByID(*s.resource))
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 var commands = map[string]string{"confirm": "confirmBooking", "cancel": "cancelBooking"}
 
 // one reads the booking that the address names.
-func (r *Room) one(ctx context.Context, q *web.Request) (scheduling.Booking, error) {
+func (pages *Pages) one(ctx context.Context, q *web.Request) (scheduling.Booking, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return scheduling.Booking{}, err
@@ -30,8 +30,8 @@ func versionOf(q *web.Request) int64 {
 }
 
 // command confirms or cancels a booking. The calendar shows why one is refused.
-func (r *Room) command(ctx context.Context, q *web.Request) (web.Answer, error) {
-	b, err := r.one(ctx, q)
+func (pages *Pages) command(ctx context.Context, q *web.Request) (web.Answer, error) {
+	b, err := pages.one(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -50,7 +50,7 @@ func (r *Room) command(ctx context.Context, q *web.Request) (web.Answer, error) 
 	if !web.Refused(err) {
 		return web.Answer{}, err
 	}
-	p, errPage := r.fill(ctx, q, s)
+	p, errPage := pages.fill(ctx, q, s)
 	if errPage != nil {
 		return web.Answer{}, errPage
 	}

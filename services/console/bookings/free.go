@@ -48,11 +48,11 @@ type slot struct {
 }
 
 // free searches free slots for a new booking.
-func (r *Room) free(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) free(ctx context.Context, q *web.Request) (web.Answer, error) {
 	s := stateOf(q)
 	p := freePage{Header: web.Header{Title: q.T("bookings.new"), Crumbs: []web.Link{{Text: q.T("area.bookings"), Href: state{day: s.day}.href(q)}}}}
 	service, errService := uuid.Parse(q.Form.Get("service"))
-	services, resources, err := r.choices(ctx, q, s)
+	services, resources, err := pages.choices(ctx, q, s)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -72,17 +72,17 @@ func (r *Room) free(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if s.resource != nil {
 		in.ResourceIDs = []uuid.UUID{*s.resource}
 	}
-	if err := r.search(ctx, q, &p, in, func(id uuid.UUID, at time.Time) slot {
+	if err := pages.search(ctx, q, &p, in, func(id uuid.UUID, at time.Time) slot {
 		return slot{Href: web.With(q.Path("/bookings/book"), "resource", id.String(), "service", q.Form.Get("service"), "start", web.Instant(at))}
 	}); err != nil {
 		return web.Answer{}, err
 	}
-	p.Nav = r.further(q, s, q.Path("/bookings/free"), "service", q.Form.Get("service"), "resource", q.Form.Get("resource"))
+	p.Nav = pages.further(q, s, q.Path("/bookings/free"), "service", q.Form.Get("service"), "resource", q.Form.Get("resource"))
 	return web.Show("bookings/free", q.T("bookings.new"), p), nil
 }
 
 // further leads to the days before and after.
-func (r *Room) further(q *web.Request, s state, path string, pairs ...string) []web.Link {
+func (pages *Pages) further(q *web.Request, s state, path string, pairs ...string) []web.Link {
 	at := func(d day) string { return web.With(path, append([]string{"day", d.String()}, pairs...)...) }
 	return []web.Link{
 		{Text: q.T("bookings.previous"), Href: at(s.day.add(-searchDays))}, {Text: q.T("bookings.today"), Href: at(today(q))}, {Text: q.T("bookings.next"), Href: at(s.day.add(searchDays))},
@@ -90,7 +90,7 @@ func (r *Room) further(q *web.Request, s state, path string, pairs ...string) []
 }
 
 // choices are the services and resources that a search can name.
-func (r *Room) choices(ctx context.Context, q *web.Request, s state) (services, resources []web.Option, err error) {
+func (pages *Pages) choices(ctx context.Context, q *web.Request, s state) (services, resources []web.Option, err error) {
 	services = []web.Option{{Text: q.T("bookings.any_service")}}
 	if q.Offers("listServices") {
 		found, err := web.List[servicecatalog.OfferingListItem](ctx, q, "listServices", servicecatalog.Filter{Params: list.Params{PageSize: maxServices}, Sort: "name"})
@@ -113,7 +113,7 @@ func (r *Room) choices(ctx context.Context, q *web.Request, s state) (services, 
 }
 
 // search fills the page with free slots. What the API refuses stands above the form.
-func (r *Room) search(ctx context.Context, q *web.Request, p *freePage, in scheduling.Search, slotAt func(id uuid.UUID, at time.Time) slot) error {
+func (pages *Pages) search(ctx context.Context, q *web.Request, p *freePage, in scheduling.Search, slotAt func(id uuid.UUID, at time.Time) slot) error {
 	found, err := web.Call[scheduling.Availability](ctx, q, "searchAvailability", web.Input{Query: web.Query(in)})
 	if web.Refused(err) {
 		p.Fault = web.Fault(err)

@@ -17,24 +17,24 @@ const (
 	component = "scheduling"
 )
 
-// Room has the pages.
-type Room struct{}
+// Pages are the pages of the area.
+type Pages struct{}
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "bookings" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "bookings" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return web.Within(component,
-		web.Get(web.Bookings, scope, "/bookings", r.calendar),
-		web.Get(web.Bookings, scope, "/bookings/free", r.free),
-		web.Get(web.Bookings, scope, "/bookings/book", r.form),
-		web.Post(web.Bookings, scope, "/bookings/book", r.book),
-		web.Post(web.Bookings, scope, "/bookings/{id}/status", r.command),
-		web.Get(web.Bookings, scope, "/bookings/{id}/reschedule", r.slots),
-		web.Post(web.Bookings, scope, "/bookings/{id}/reschedule", r.reschedule),
+		web.Get(web.Bookings, scope, "/bookings", pages.calendar),
+		web.Get(web.Bookings, scope, "/bookings/free", pages.free),
+		web.Get(web.Bookings, scope, "/bookings/book", pages.form),
+		web.Post(web.Bookings, scope, "/bookings/book", pages.book),
+		web.Post(web.Bookings, scope, "/bookings/{id}/status", pages.command),
+		web.Get(web.Bookings, scope, "/bookings/{id}/reschedule", pages.slots),
+		web.Post(web.Bookings, scope, "/bookings/{id}/reschedule", pages.reschedule),
 	)
 }

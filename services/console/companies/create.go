@@ -25,16 +25,16 @@ type formPage struct {
 // asked are the fields of a new company that the form has; the others have defaults, and can be changed later.
 var asked = []string{"name", "plan", "isTest", "currency", "timeZone", "locale", "countryPrefix", "branchName"}
 
-func (r *Room) newForm(_ context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) newForm(_ context.Context, q *web.Request) (web.Answer, error) {
 	if !q.Allows("*", true) {
 		return web.Answer{}, web.Refusal(http.StatusForbidden, "error.role")
 	}
 	f := web.Fields{Op: q.AdminOperation("createCompany"), Only: asked, Texts: "settings"}
 	f.Value = []byte(`{"plan":"standard","isTest":false,"currency":"USD","timeZone":"UTC","locale":"en","countryPrefix":"+1"}`)
-	return r.formOf(q, f), nil
+	return pages.formOf(q, f), nil
 }
 
-func (r *Room) formOf(q *web.Request, f web.Fields) web.Answer {
+func (pages *Pages) formOf(q *web.Request, f web.Fields) web.Answer {
 	form := web.Form{Post: "/companies/new", Button: q.T("companies.create"), Fields: q.FieldsOf(f)}
 	for _, field := range []web.Field{
 		{Name: "email", Label: q.T("companies.owner.email"), Type: "email", Help: q.T("companies.owner.help"), Required: true},
@@ -53,27 +53,27 @@ func (r *Room) formOf(q *web.Request, f web.Fields) web.Answer {
 }
 
 // create makes a company and invites its first owner in one transaction, so that there is none without somebody who can get in.
-func (r *Room) create(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) create(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := company.NewCompany{
 		ID: tenant.NewIDIn(""), Name: q.Form.Get("name"), Plan: q.Form.Get("plan"), IsTest: q.Form.Get("isTest") == "true", Currency: q.Form.Get("currency"),
 		TimeZone: q.Form.Get("timeZone"), Locale: q.Form.Get("locale"), CountryPrefix: q.Form.Get("countryPrefix"), BranchName: q.Form.Get("branchName"),
 	}
 	owner := company.Invitation{Email: strings.TrimSpace(q.Form.Get("email")), Name: q.Form.Get("ownerName"), Role: company.RoleOwner}
 	err := q.ChangeOf(ctx, in.ID, q.Person.Name, uuid.Nil, "createCompany", func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
-		return r.make(ctx, tx, in, owner)
+		return pages.make(ctx, tx, in, owner)
 	})
 	if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
-		return r.formOf(q, web.Fields{Op: q.AdminOperation("createCompany"), Only: asked, Texts: "settings", Typed: q.Form, Err: err}).Refuse(), nil
+		return pages.formOf(q, web.Fields{Op: q.AdminOperation("createCompany"), Only: asked, Texts: "settings", Typed: q.Form, Err: err}).Refuse(), nil
 	}
 	return web.Go("/companies/" + in.ID.String() + "?done=company"), err
 }
 
-func (r *Room) make(ctx context.Context, tx *db.Tx, in company.NewCompany, owner company.Invitation) (web.Changed, error) {
-	c, err := r.Companies.Create(ctx, tx, in)
+func (pages *Pages) make(ctx context.Context, tx *db.Tx, in company.NewCompany, owner company.Invitation) (web.Changed, error) {
+	c, err := pages.Companies.Create(ctx, tx, in)
 	if err != nil {
 		return web.Changed{}, withEmail(err, owner.Email)
 	}
-	u, err := r.Companies.InvitePerson(ctx, tx, access.System(c.ID), company.Editor{Role: company.RoleOwner}, owner)
+	u, err := pages.Companies.InvitePerson(ctx, tx, access.System(c.ID), company.Editor{Role: company.RoleOwner}, owner)
 	if err != nil {
 		return web.Changed{}, err
 	}
@@ -81,7 +81,7 @@ func (r *Room) make(ctx context.Context, tx *db.Tx, in company.NewCompany, owner
 		company.Company
 		Owner company.User `json:"owner"`
 	}{c, u}}
-	return changed, r.Accounts.Invite(ctx, tx, accounts.Owner{Company: c.ID, User: u.ID}, *u.Email, c.Name)
+	return changed, pages.Accounts.Invite(ctx, tx, accounts.Owner{Company: c.ID, User: u.ID}, *u.Email, c.Name)
 }
 
 // withEmail adds the fault of a missing address to those of the company, so that all are seen at once.

@@ -38,12 +38,12 @@ func read(ctx context.Context, q *web.Request) (c company.Company, raw web.JSON,
 	return c, raw, web.Decode(raw, &c)
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.showWith(ctx, q, web.Fields{}, nil)
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.showWith(ctx, q, web.Fields{}, nil)
 }
 
 // showWith is the page of a company. f has what was typed and refused; refused is why another change was not made.
-func (r *Room) showWith(ctx context.Context, q *web.Request, f web.Fields, refused error) (web.Answer, error) {
+func (pages *Pages) showWith(ctx context.Context, q *web.Request, f web.Fields, refused error) (web.Answer, error) {
 	c, raw, err := read(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
@@ -123,12 +123,12 @@ func components(ctx context.Context, q *web.Request, c company.Company, at strin
 	return t, nil
 }
 
-func (r *Room) update(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) update(ctx context.Context, q *web.Request) (web.Answer, error) {
 	f := web.Fields{Op: q.AdminOperation("updateCompany"), Texts: "settings"}
 	_, err := web.CallAdmin[company.Company](ctx, q, "updateCompany", web.Input{Path: of(q), Body: q.BodyOf(f, q.Form)})
 	if isRefusal(err) {
 		f.Typed, f.Err = q.Form, err
-		return r.showWith(ctx, q, f, nil)
+		return pages.showWith(ctx, q, f, nil)
 	}
 	return web.Go("/companies/" + q.HTTP.PathValue("id") + "?done=saved"), err
 }
@@ -139,22 +139,22 @@ func isRefusal(err error) bool {
 	return ok && known.Status < http.StatusInternalServerError && known.Status != http.StatusNotFound
 }
 
-func (r *Room) archive(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.command(ctx, q, "archiveCompany", nil)
+func (pages *Pages) archive(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.command(ctx, q, "archiveCompany", nil)
 }
 
-func (r *Room) restore(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.command(ctx, q, "restoreCompany", nil)
+func (pages *Pages) restore(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.command(ctx, q, "restoreCompany", nil)
 }
 
-func (r *Room) component(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.command(ctx, q, "setCompanyComponent", map[string]any{"component": q.Form.Get("component"), "enabled": q.Form.Get("enabled") == "true"})
+func (pages *Pages) component(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.command(ctx, q, "setCompanyComponent", map[string]any{"component": q.Form.Get("component"), "enabled": q.Form.Get("enabled") == "true"})
 }
 
-func (r *Room) command(ctx context.Context, q *web.Request, operation string, body any) (web.Answer, error) {
+func (pages *Pages) command(ctx context.Context, q *web.Request, operation string, body any) (web.Answer, error) {
 	_, err := web.CallAdmin[company.Company](ctx, q, operation, web.Input{Path: of(q), Body: body})
 	if isRefusal(err) {
-		return r.showWith(ctx, q, web.Fields{}, err)
+		return pages.showWith(ctx, q, web.Fields{}, err)
 	}
 	return web.Go("/companies/" + q.HTTP.PathValue("id") + "?done=saved"), err
 }
@@ -169,7 +169,7 @@ type usagePage struct {
 // spans are the days that the page of usage can show: more take longer than a page has.
 var spans = []string{"1", "7", "30"}
 
-func (r *Room) usage(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) usage(ctx context.Context, q *web.Request) (web.Answer, error) {
 	c, _, err := read(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
@@ -189,10 +189,10 @@ func (r *Room) usage(ctx context.Context, q *web.Request) (web.Answer, error) {
 	for _, s := range spans {
 		p.Tabs = append(p.Tabs, web.Tab{Text: q.T("companies.days." + s), Href: at + "/usage?days=" + s, Current: s == span})
 	}
-	if p.Days, err = r.days(ctx, q, c.ID, days); err != nil {
+	if p.Days, err = pages.days(ctx, q, c.ID, days); err != nil {
 		return web.Answer{}, err
 	}
-	stored, err := r.Usage.Stored(ctx, c.ID, q.Now)
+	stored, err := pages.Usage.Stored(ctx, c.ID, q.Now)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -204,12 +204,12 @@ func (r *Room) usage(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return web.Show("companies/usage", q.T("companies.usage"), p), nil
 }
 
-func (r *Room) days(ctx context.Context, q *web.Request, id tenant.ID, days int) (web.Table, error) {
+func (pages *Pages) days(ctx context.Context, q *web.Request, id tenant.ID, days int) (web.Table, error) {
 	t := web.Table{Label: q.T("companies.usage")}
 	for i, name := range []string{"day", "requests", "refused", "events", "bytes", "deliveries", "arrived", "failed", "attempts"} {
 		t.Columns = append(t.Columns, web.Column{Text: q.T("companies.usage." + name), Num: i > 0})
 	}
-	found, err := r.Usage.Usage(ctx, id, days, q.Now)
+	found, err := pages.Usage.Usage(ctx, id, days, q.Now)
 	if err != nil {
 		return t, err
 	}

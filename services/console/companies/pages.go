@@ -38,36 +38,36 @@ type Usage interface {
 	Stored(ctx context.Context, company tenant.ID, now time.Time) (map[string]int64, error)
 }
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Companies Companies
 	Accounts  Accounts
 	Usage     Usage
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "companies" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "companies" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
-	pages := []web.Page{
-		web.Get(web.Platform, "", "/companies", r.list),
-		web.Get(web.Platform, "", "/companies/new", r.newForm),
-		web.Post(web.Platform, "", "/companies/new", r.create),
-		web.Get(web.Platform, "", "/companies/{id}", r.show),
-		web.Post(web.Platform, "", "/companies/{id}", r.update),
-		web.Post(web.Platform, "", "/companies/{id}/archive", r.archive),
-		web.Post(web.Platform, "", "/companies/{id}/restore", r.restore),
-		web.Post(web.Platform, "", "/companies/{id}/components", r.component),
-		web.Get(web.Platform, "", "/companies/{id}/usage", r.usage),
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
+	routes := []web.Page{
+		web.Get(web.Platform, "", "/companies", pages.list),
+		web.Get(web.Platform, "", "/companies/new", pages.newForm),
+		web.Post(web.Platform, "", "/companies/new", pages.create),
+		web.Get(web.Platform, "", "/companies/{id}", pages.show),
+		web.Post(web.Platform, "", "/companies/{id}", pages.update),
+		web.Post(web.Platform, "", "/companies/{id}/archive", pages.archive),
+		web.Post(web.Platform, "", "/companies/{id}/restore", pages.restore),
+		web.Post(web.Platform, "", "/companies/{id}/components", pages.component),
+		web.Get(web.Platform, "", "/companies/{id}/usage", pages.usage),
 	}
-	for i := range pages {
-		pages[i].Whom = web.Operators
+	for i := range routes {
+		routes[i].Whom = web.Operators
 	}
-	return pages
+	return routes
 }
 
 type page struct {
@@ -78,7 +78,7 @@ type page struct {
 
 var statuses = []string{company.Active, company.Archived}
 
-func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	f := company.Filter{
 		Params: list.Params{PageSize: 50, Search: strings.TrimSpace(q.Form.Get("q")), Cursor: q.Form.Get("cursor")},
 		Status: web.OneOf(q.Form.Get("status"), statuses), Plan: web.OneOf(q.Form.Get("plan"), plans(q)),

@@ -64,8 +64,8 @@ type refused struct {
 	err           error
 }
 
-func (r *Room) board(ctx context.Context, q *web.Request) (web.Answer, error) {
-	p, err := r.fill(ctx, q, q.Form.Get("type"), nil)
+func (pages *Pages) board(ctx context.Context, q *web.Request) (web.Answer, error) {
+	p, err := pages.fill(ctx, q, q.Form.Get("type"), nil)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -73,7 +73,7 @@ func (r *Room) board(ctx context.Context, q *web.Request) (web.Answer, error) {
 }
 
 // fill reads the board of a type; "" = the default one.
-func (r *Room) fill(ctx context.Context, q *web.Request, of string, no *refused) (boardPage, error) {
+func (pages *Pages) fill(ctx context.Context, q *web.Request, of string, no *refused) (boardPage, error) {
 	p := boardPage{Header: web.Header{Title: q.T("deals.title"), Links: []web.Link{{Text: q.T("deals.list"), Href: q.Path("/deals/list")}}}, Moves: q.Allows(scope, true), Post: q.Path("/deals/")}
 	types, err := web.Call[[]deals.Type](ctx, q, "listDealTypes", web.Input{})
 	if err != nil {
@@ -93,10 +93,10 @@ func (r *Room) fill(ctx context.Context, q *web.Request, of string, no *refused)
 		}
 	}
 	stages := t.Stages[:min(len(t.Stages), maxColumns)]
-	if err := r.columns(ctx, q, &p, stages, no); err != nil {
+	if err := pages.columns(ctx, q, &p, stages, no); err != nil {
 		return p, err
 	}
-	r.summary(q, &p, stages, no)
+	pages.summary(q, &p, stages, no)
 	return p, nil
 }
 
@@ -113,7 +113,7 @@ func chosen(types []deals.Type, id string) (deals.Type, bool) {
 }
 
 // columns reads the cards and the sums of all stages.
-func (r *Room) columns(ctx context.Context, q *web.Request, p *boardPage, stages []deals.Stage, no *refused) error {
+func (pages *Pages) columns(ctx context.Context, q *web.Request, p *boardPage, stages []deals.Stage, no *refused) error {
 	ids := make([]uuid.UUID, len(stages))
 	cards := make([]*list.Page[deals.ListItem], len(stages))
 	var sums []deals.StageSum
@@ -127,7 +127,7 @@ func (r *Room) columns(ctx context.Context, q *web.Request, p *boardPage, stages
 		})
 	}
 	group.Go(func() (err error) {
-		sums, err = r.Deals.StageSums(within, q.Caller, ids)
+		sums, err = pages.Deals.StageSums(within, q.Caller, ids)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -213,7 +213,7 @@ func age(q *web.Request, d time.Duration) string {
 }
 
 // summary says in a sentence what is the case, or why a move was refused that no card shows.
-func (r *Room) summary(q *web.Request, p *boardPage, stages []deals.Stage, no *refused) {
+func (pages *Pages) summary(q *web.Request, p *boardPage, stages []deals.Stage, no *refused) {
 	late, shown := 0, false
 	for i := range p.Columns {
 		for _, c := range p.Columns[i].Cards {

@@ -9,7 +9,7 @@ import (
 )
 
 // move moves a deal by the command of the API. The card of one that is refused shows why.
-func (r *Room) move(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) move(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
@@ -32,7 +32,7 @@ func (r *Room) move(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if known, ok := apierr.As(no.err); !ok || known.Status >= 500 {
 		return web.Answer{}, no.err
 	}
-	p, err := r.fill(ctx, q, d.TypeID.String(), &no)
+	p, err := pages.fill(ctx, q, d.TypeID.String(), &no)
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -27,16 +27,16 @@ type Service interface {
 	StageSums(ctx context.Context, by access.Caller, stages []uuid.UUID) ([]deals.StageSum, error)
 }
 
-// Room has the pages.
-type Room struct{ Deals Service }
+// Pages are the pages of the area.
+type Pages struct{ Deals Service }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "deals" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "deals" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
-	return web.Within(component, web.Get(web.Deals, scope, "/deals", r.board), web.Post(web.Deals, scope, "/deals/{id}/move", r.move))
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
+	return web.Within(component, web.Get(web.Deals, scope, "/deals", pages.board), web.Post(web.Deals, scope, "/deals/{id}/move", pages.move))
 }

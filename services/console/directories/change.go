@@ -27,18 +27,18 @@ type partTable struct {
 	Table web.Ordered
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	return r.showWith(ctx, q, p, nil, false)
+func (pages *Pages) show(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
+	return pages.showWith(ctx, q, p, nil, false)
 }
 
 // showWith is the page of an entry. err is the refusal of what was asked for; inForm, that it is about the form, which keeps what was
 // typed.
-func (r *Room) showWith(ctx context.Context, q *web.Request, p place, err error, inForm bool) (web.Answer, error) {
-	e, readErr := r.entry(ctx, q, p, p.id(q))
+func (pages *Pages) showWith(ctx context.Context, q *web.Request, p place, err error, inForm bool) (web.Answer, error) {
+	e, readErr := pages.entry(ctx, q, p, p.id(q))
 	if readErr != nil {
 		return web.Answer{}, readErr
 	}
-	crumbs, readErr := r.crumbs(ctx, q, p)
+	crumbs, readErr := pages.crumbs(ctx, q, p)
 	if readErr != nil {
 		return web.Answer{}, readErr
 	}
@@ -49,7 +49,7 @@ func (r *Room) showWith(ctx context.Context, q *web.Request, p place, err error,
 	if e.is("isDefault") {
 		page.Header.Chip = &web.Chip{Kind: web.Info, Text: q.T("directories.default")}
 	}
-	f, readErr := r.fields(ctx, q, p, p.Update)
+	f, readErr := pages.fields(ctx, q, p, p.Update)
 	if readErr != nil {
 		return web.Answer{}, readErr
 	}
@@ -59,9 +59,9 @@ func (r *Room) showWith(ctx context.Context, q *web.Request, p place, err error,
 	} else if known, ok := apierr.As(err); ok {
 		page.Note = &web.Note{Kind: web.Bad, Title: q.T("directories.refused"), Text: known.Message}
 	}
-	r.formFor(q, p, e, f, &page)
+	pages.formFor(q, p, e, f, &page)
 	page.Header.Actions = actionsOf(q, p, e)
-	if readErr = r.more(ctx, q, p, e, &page); readErr != nil {
+	if readErr = pages.more(ctx, q, p, e, &page); readErr != nil {
 		return web.Answer{}, readErr
 	}
 	a := web.Show("directories/entry", e.title(), page)
@@ -72,7 +72,7 @@ func (r *Room) showWith(ctx context.Context, q *web.Request, p place, err error,
 }
 
 // formFor shows the entry as a form, or as facts to those who may not change it.
-func (r *Room) formFor(q *web.Request, p place, e entry, f web.Fields, page *entryPage) {
+func (pages *Pages) formFor(q *web.Request, p place, e entry, f web.Fields, page *entryPage) {
 	fields := q.FieldsOf(f)
 	for _, name := range p.Fixed {
 		page.Facts = append(page.Facts, web.Fact{Label: q.Label(name), Cell: e.cell(q, name, nil).With(q.T("directories.fixed"))})
@@ -123,7 +123,7 @@ func actionsOf(q *web.Request, p place, e entry) (all []web.Action) {
 }
 
 // more adds what belongs to an entry.
-func (r *Room) more(ctx context.Context, q *web.Request, p place, e entry, page *entryPage) (err error) {
+func (pages *Pages) more(ctx context.Context, q *web.Request, p place, e entry, page *entryPage) (err error) {
 	for _, part := range p.Parts {
 		if part.Types != nil && !slices.Contains(part.Types, e.text("type")) {
 			continue
@@ -134,7 +134,7 @@ func (r *Room) more(ctx context.Context, q *web.Request, p place, e entry, page 
 			return err
 		}
 		t := partTable{Title: q.T("directory." + part.Name)}
-		if t.Table, err = r.tableOf(ctx, q, of, found); err != nil {
+		if t.Table, err = pages.tableOf(ctx, q, of, found); err != nil {
 			return err
 		}
 		if changes(q, part) {
@@ -146,47 +146,47 @@ func (r *Room) more(ctx context.Context, q *web.Request, p place, e entry, page 
 	case "resources":
 		page.Week, err = weekOf(q, e)
 	case "price-lists":
-		page.Prices, err = r.prices(ctx, q, e)
+		page.Prices, err = pages.prices(ctx, q, e)
 	}
 	return err
 }
 
-func (r *Room) update(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	f, err := r.fields(ctx, q, p, p.Update)
+func (pages *Pages) update(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
+	f, err := pages.fields(ctx, q, p, p.Update)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return r.change(ctx, q, p, p.Update, "saved", q.BodyOf(f, q.Form), true)
+	return pages.change(ctx, q, p, p.Update, "saved", q.BodyOf(f, q.Form), true)
 }
 
-func (r *Room) setActive(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	return r.change(ctx, q, p, p.Update, "saved", map[string]any{"isActive": q.Form.Get("active") == "true"}, false)
+func (pages *Pages) setActive(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
+	return pages.change(ctx, q, p, p.Update, "saved", map[string]any{"isActive": q.Form.Get("active") == "true"}, false)
 }
 
-func (r *Room) makeDefault(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.change(ctx, q, place{Directory: mustHave("warehouses")}, "makeWarehouseDefault", "saved", nil, false)
+func (pages *Pages) makeDefault(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.change(ctx, q, place{Directory: mustHave("warehouses")}, "makeWarehouseDefault", "saved", nil, false)
 }
 
 // change makes a change of the entry in the address, and shows it again.
-func (r *Room) change(ctx context.Context, q *web.Request, p place, operation, done string, body any, inForm bool) (web.Answer, error) {
+func (pages *Pages) change(ctx context.Context, q *web.Request, p place, operation, done string, body any, inForm bool) (web.Answer, error) {
 	_, err := web.CallAdmin[web.JSON](ctx, q, operation, web.Input{Path: p.path(p.id(q)), Body: body, Version: q.FormVersion()})
 	if refused(err) {
-		return r.showWith(ctx, q, p, err, inForm)
+		return pages.showWith(ctx, q, p, err, inForm)
 	}
 	return web.Go(web.With(p.at(q, "/"+p.id(q)), "done", done)), err
 }
 
-func (r *Room) remove(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
+func (pages *Pages) remove(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
 	_, err := web.CallAdmin[httpapi.None](ctx, q, p.Remove, web.Input{Path: p.path(p.id(q))})
 	if refused(err) {
-		return r.showWith(ctx, q, p, err, false)
+		return pages.showWith(ctx, q, p, err, false)
 	}
 	return web.Go(web.With(p.back(q), "done", "deleted")), err
 }
 
 // order puts the entries in another order: as a whole, as dragging does, or one of them up or down.
-func (r *Room) order(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	all, err := r.all(ctx, q, p)
+func (pages *Pages) order(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
+	all, err := pages.all(ctx, q, p)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -210,9 +210,9 @@ func (r *Room) order(ctx context.Context, q *web.Request, p place) (web.Answer, 
 }
 
 // all are the entries of a directory without pages, or of a part.
-func (r *Room) all(ctx context.Context, q *web.Request, p place) ([]entry, error) {
+func (pages *Pages) all(ctx context.Context, q *web.Request, p place) ([]entry, error) {
 	if p.of != nil {
-		return r.partsOf(ctx, q, p)
+		return pages.partsOf(ctx, q, p)
 	}
 	raw, err := web.CallAdmin[web.JSON](ctx, q, p.List, web.Input{Query: p.Query})
 	if err != nil {

@@ -23,7 +23,7 @@ type formPage struct {
 const maxChoices = 200
 
 // choices are the records that a field refers to.
-func (r *Room) choices(ctx context.Context, q *web.Request, from string) ([]web.Option, error) {
+func (pages *Pages) choices(ctx context.Context, q *web.Request, from string) ([]web.Option, error) {
 	var raw web.JSON
 	var err error
 	d, ok := byName(from)
@@ -60,7 +60,7 @@ func (r *Room) choices(ctx context.Context, q *web.Request, from string) ([]web.
 }
 
 // fields prepare the form of an operation.
-func (r *Room) fields(ctx context.Context, q *web.Request, p place, operation string) (web.Fields, error) {
+func (pages *Pages) fields(ctx context.Context, q *web.Request, p place, operation string) (web.Fields, error) {
 	f := web.Fields{Op: q.AdminOperation(operation), But: slices.Concat(p.But, []string{p.Owner}), Pick: map[string][]web.Option{}, Texts: "directory." + p.Name}
 	if p.Ordered {
 		f.But = append(f.But, "sortOrder") // the list has it
@@ -72,7 +72,7 @@ func (r *Room) fields(ctx context.Context, q *web.Request, p place, operation st
 		}
 	}
 	for field, from := range p.Pick {
-		options, err := r.choices(ctx, q, from)
+		options, err := pages.choices(ctx, q, from)
 		if err != nil {
 			return f, err
 		}
@@ -81,13 +81,13 @@ func (r *Room) fields(ctx context.Context, q *web.Request, p place, operation st
 	return f, nil
 }
 
-func (r *Room) newForm(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	f, err := r.fields(ctx, q, p, p.Create)
+func (pages *Pages) newForm(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
+	f, err := pages.fields(ctx, q, p, p.Create)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	f.Value = firstValues(f)
-	return r.formOf(ctx, q, p, f)
+	return pages.formOf(ctx, q, p, f)
 }
 
 // firstValues has the defaults that people would else have to know: a new entry is in use.
@@ -114,9 +114,9 @@ func firstValues(f web.Fields) json.RawMessage {
 }
 
 // formOf is the page on which an entry is made.
-func (r *Room) formOf(ctx context.Context, q *web.Request, p place, f web.Fields) (web.Answer, error) {
+func (pages *Pages) formOf(ctx context.Context, q *web.Request, p place, f web.Fields) (web.Answer, error) {
 	title := q.T("directory." + p.Name + ".new")
-	crumbs, err := r.crumbs(ctx, q, p)
+	crumbs, err := pages.crumbs(ctx, q, p)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -138,12 +138,12 @@ func faultOf(err error, fields []web.Field) string {
 }
 
 // crumbs lead back to the list, and to the entry that a part belongs to.
-func (r *Room) crumbs(ctx context.Context, q *web.Request, p place) ([]web.Link, error) {
+func (pages *Pages) crumbs(ctx context.Context, q *web.Request, p place) ([]web.Link, error) {
 	crumbs := []web.Link{{Text: q.T("area.directories"), Href: q.Path("/directories")}}
 	if p.of == nil {
 		return append(crumbs, web.Link{Text: q.T("directory." + p.Name), Href: p.at(q, "")}), nil
 	}
-	owner, err := r.entry(ctx, q, place{Directory: *p.of}, p.owner)
+	owner, err := pages.entry(ctx, q, place{Directory: *p.of}, p.owner)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (r *Room) crumbs(ctx context.Context, q *web.Request, p place) ([]web.Link,
 }
 
 // entry reads an entry.
-func (r *Room) entry(ctx context.Context, q *web.Request, p place, id string) (e entry, err error) {
+func (pages *Pages) entry(ctx context.Context, q *web.Request, p place, id string) (e entry, err error) {
 	raw, err := web.CallAdmin[web.JSON](ctx, q, p.Get, web.Input{Path: p.path(id)})
 	if apierr.Is(err, "VALIDATION_ERROR") {
 		return e, web.NoPage() // the id is none
@@ -162,15 +162,15 @@ func (r *Room) entry(ctx context.Context, q *web.Request, p place, id string) (e
 	return e, web.Decode(raw, &e)
 }
 
-func (r *Room) create(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
-	f, err := r.fields(ctx, q, p, p.Create)
+func (pages *Pages) create(ctx context.Context, q *web.Request, p place) (web.Answer, error) {
+	f, err := pages.fields(ctx, q, p, p.Create)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	body := q.BodyOf(f, q.Form)
 	in := web.Input{Body: body}
 	if p.of != nil {
-		if _, err := r.entry(ctx, q, place{Directory: *p.of}, p.owner); err != nil {
+		if _, err := pages.entry(ctx, q, place{Directory: *p.of}, p.owner); err != nil {
 			return web.Answer{}, err // the API would first look at the input
 		}
 		in.Path = map[string]string{"id": p.owner}
@@ -179,7 +179,7 @@ func (r *Room) create(ctx context.Context, q *web.Request, p place) (web.Answer,
 		}
 	}
 	if p.Ordered {
-		last, err := r.lastOrder(ctx, q, p)
+		last, err := pages.lastOrder(ctx, q, p)
 		if err != nil {
 			return web.Answer{}, err
 		}
@@ -188,7 +188,7 @@ func (r *Room) create(ctx context.Context, q *web.Request, p place) (web.Answer,
 	raw, err := web.CallAdmin[web.JSON](ctx, q, p.Create, in)
 	if refused(err) {
 		f.Typed, f.Err = q.Form, err
-		a, err := r.formOf(ctx, q, p, f)
+		a, err := pages.formOf(ctx, q, p, f)
 		return a.Refuse(), err
 	}
 	if err != nil {
@@ -212,8 +212,8 @@ func refused(err error) bool {
 }
 
 // partsOf are the entries of a part.
-func (r *Room) partsOf(ctx context.Context, q *web.Request, p place) ([]entry, error) {
-	owner, err := r.entry(ctx, q, place{Directory: *p.of}, p.owner)
+func (pages *Pages) partsOf(ctx context.Context, q *web.Request, p place) ([]entry, error) {
+	owner, err := pages.entry(ctx, q, place{Directory: *p.of}, p.owner)
 	if err != nil {
 		return nil, err
 	}
@@ -232,8 +232,8 @@ func (e entry) parts(field string) (all []entry, err error) {
 }
 
 // lastOrder is the sortOrder of the last entry.
-func (r *Room) lastOrder(ctx context.Context, q *web.Request, p place) (last int64, err error) {
-	all, err := r.all(ctx, q, p)
+func (pages *Pages) lastOrder(ctx context.Context, q *web.Request, p place) (last int64, err error) {
+	all, err := pages.all(ctx, q, p)
 	for _, e := range all {
 		last = max(last, e.number("sortOrder"))
 	}

@@ -99,8 +99,8 @@ type hoursPage struct {
 	Back   string
 }
 
-func (r *Room) hours(ctx context.Context, q *web.Request) (web.Answer, error) {
-	e, err := r.entry(ctx, q, place{Directory: mustHave("resources")}, q.HTTP.PathValue("id"))
+func (pages *Pages) hours(ctx context.Context, q *web.Request) (web.Answer, error) {
+	e, err := pages.entry(ctx, q, place{Directory: mustHave("resources")}, q.HTTP.PathValue("id"))
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -108,10 +108,10 @@ func (r *Room) hours(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return r.hoursOf(q, e, w, nil), nil
+	return pages.hoursOf(q, e, w, nil), nil
 }
 
-func (r *Room) hoursOf(q *web.Request, e entry, w *web.Week, err error) web.Answer {
+func (pages *Pages) hoursOf(q *web.Request, e entry, w *web.Week, err error) web.Answer {
 	back := q.Path("/directories/resources/" + e.id())
 	p := hoursPage{
 		Header: web.Header{Title: q.T("directories.hours"), Facts: q.T("directories.hours.about", e.text("timeZone")), Crumbs: []web.Link{
@@ -161,8 +161,8 @@ func clock(text string) string {
 }
 
 // saveHours stores the week, or copies Monday to the other working days.
-func (r *Room) saveHours(ctx context.Context, q *web.Request) (web.Answer, error) {
-	e, err := r.entry(ctx, q, place{Directory: mustHave("resources")}, q.HTTP.PathValue("id"))
+func (pages *Pages) saveHours(ctx context.Context, q *web.Request) (web.Answer, error) {
+	e, err := pages.entry(ctx, q, place{Directory: mustHave("resources")}, q.HTTP.PathValue("id"))
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -178,7 +178,7 @@ func (r *Room) saveHours(ctx context.Context, q *web.Request) (web.Answer, error
 		all = append(all, hoursIn(form[n], n)...)
 	}
 	if q.Form.Has("copy") {
-		return r.hoursOf(q, e, grid(q, all), nil), nil
+		return pages.hoursOf(q, e, grid(q, all), nil), nil
 	}
 	_, err = web.CallAdmin[scheduling.Resource](ctx, q, "updateResource", web.Input{Path: map[string]string{"id": e.id()}, Body: map[string]any{"workingHours": all}})
 	if refused(err) {
@@ -186,7 +186,7 @@ func (r *Room) saveHours(ctx context.Context, q *web.Request) (web.Answer, error
 		for i := range w.Days {
 			w.Days[i].Text, w.Days[i].Fault = form[i+1], faultOfDay(err, all, i+1)
 		}
-		return r.hoursOf(q, e, w, err).Refuse(), nil
+		return pages.hoursOf(q, e, w, err).Refuse(), nil
 	}
 	return web.Go(web.With(q.Path("/directories/resources/"+e.id()), "done", "saved")), err
 }

@@ -17,7 +17,7 @@ type listPage struct {
 }
 
 // list shows the entries.
-func (r *Room) list(d resources.Directory) web.Handler {
+func (pages *Pages) list(d resources.Directory) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		query := maps.Clone(d.Query)
 		if query == nil {
@@ -44,7 +44,7 @@ func (r *Room) list(d resources.Directory) web.Handler {
 		if changes(q, d) {
 			p.Header.Links = []web.Link{{Text: q.T("directory." + d.Name + ".new"), Href: q.Path("/directories/" + d.Name + "/new")}}
 		}
-		if p.Table, err = r.tableOf(ctx, q, place{Directory: d}, found.items); err != nil {
+		if p.Table, err = pages.tableOf(ctx, q, place{Directory: d}, found.items); err != nil {
 			return web.Answer{}, err
 		}
 		if found.next != "" {
@@ -63,7 +63,7 @@ func filterOf(q *web.Request, d resources.Directory) *web.Filter {
 }
 
 // tableOf shows entries of a directory, or of a part of an entry.
-func (r *Room) tableOf(ctx context.Context, q *web.Request, p place, all []entry) (web.Ordered, error) {
+func (pages *Pages) tableOf(ctx context.Context, q *web.Request, p place, all []entry) (web.Ordered, error) {
 	t := web.Ordered{Table: web.Table{Label: q.T("directory." + p.Name)}, Moved: q.Form.Get("moved"), Down: q.Form.Get("to") == "down"}
 	t.Empty = web.Empty{Title: q.T("directory." + p.Name + ".none"), Text: q.T("directory." + p.Name + ".about")}
 	if changes(q, p.Directory) {
@@ -76,7 +76,7 @@ func (r *Room) tableOf(ctx context.Context, q *web.Request, p place, all []entry
 	for _, column := range p.Columns {
 		t.Columns = append(t.Columns, web.Column{Text: q.Label(column)})
 		if from, ok := p.Pick[column]; ok {
-			options, err := r.choices(ctx, q, from)
+			options, err := pages.choices(ctx, q, from)
 			if err != nil {
 				return t, err
 			}

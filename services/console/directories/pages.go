@@ -14,55 +14,55 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// Room has the pages.
-type Room struct{}
+// Pages are the pages of the area.
+type Pages struct{}
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "directories" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "directories" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
-	pages := []web.Page{web.Get(web.Directories, "", "/directories", r.index)}
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
+	routes := []web.Page{web.Get(web.Directories, "", "/directories", pages.index)}
 	for _, d := range resources.Directories() {
 		at := "/directories/" + d.Name
-		pages = append(pages, get(d, at, r.list(d)))
-		pages = append(pages, r.pagesOf(d, nil, at, at+"/{id}")...)
+		routes = append(routes, get(d, at, pages.list(d)))
+		routes = append(routes, pages.pagesOf(d, nil, at, at+"/{id}")...)
 		for _, part := range d.Parts {
 			of := at + "/{id}/" + part.Name
-			pages = append(pages, r.pagesOf(part, &d, of, of+"/{part}")...)
+			routes = append(routes, pages.pagesOf(part, &d, of, of+"/{part}")...)
 		}
 	}
 	prices, resources, warehouses := mustHave("price-lists"), mustHave("resources"), mustHave("warehouses")
-	return append(pages,
-		post(prices, "/directories/price-lists/{id}/prices", r.setPrice),
-		post(prices, "/directories/price-lists/{id}/prices/{part}/delete", r.removePrice),
-		get(resources, "/directories/resources/{id}/hours", r.hours),
-		post(resources, "/directories/resources/{id}/hours", r.saveHours),
-		post(warehouses, "/directories/warehouses/{id}/default", r.makeDefault),
+	return append(routes,
+		post(prices, "/directories/price-lists/{id}/prices", pages.setPrice),
+		post(prices, "/directories/price-lists/{id}/prices/{part}/delete", pages.removePrice),
+		get(resources, "/directories/resources/{id}/hours", pages.hours),
+		post(resources, "/directories/resources/{id}/hours", pages.saveHours),
+		post(warehouses, "/directories/warehouses/{id}/default", pages.makeDefault),
 	)
 }
 
 // pagesOf are those that every directory has, and every part of an entry.
-func (r *Room) pagesOf(d resources.Directory, of *resources.Directory, at, one string) []web.Page {
-	pages := []web.Page{
-		get(d, at+"/new", r.with(d, of, r.newForm)),
-		post(d, at+"/new", r.with(d, of, r.create)),
-		get(d, one, r.with(d, of, r.show)),
-		post(d, one, r.with(d, of, r.update)),
+func (pages *Pages) pagesOf(d resources.Directory, of *resources.Directory, at, one string) []web.Page {
+	routes := []web.Page{
+		get(d, at+"/new", pages.with(d, of, pages.newForm)),
+		post(d, at+"/new", pages.with(d, of, pages.create)),
+		get(d, one, pages.with(d, of, pages.show)),
+		post(d, one, pages.with(d, of, pages.update)),
 	}
 	if d.Remove != "" {
-		pages = append(pages, post(d, one+"/delete", r.with(d, of, r.remove)))
+		routes = append(routes, post(d, one+"/delete", pages.with(d, of, pages.remove)))
 	}
 	if d.Active {
-		pages = append(pages, post(d, one+"/active", r.with(d, of, r.setActive)))
+		routes = append(routes, post(d, one+"/active", pages.with(d, of, pages.setActive)))
 	}
 	if d.Ordered {
-		pages = append(pages, post(d, at+"/order", r.with(d, of, r.order)))
+		routes = append(routes, post(d, at+"/order", pages.with(d, of, pages.order)))
 	}
-	return pages
+	return routes
 }
 
 func mustHave(name string) resources.Directory {
@@ -86,7 +86,7 @@ func post(d resources.Directory, path string, h web.Handler) web.Page {
 }
 
 // with hands a handler the directory whose page it is.
-func (r *Room) with(d resources.Directory, of *resources.Directory, h func(ctx context.Context, q *web.Request, p place) (web.Answer, error)) web.Handler {
+func (pages *Pages) with(d resources.Directory, of *resources.Directory, h func(ctx context.Context, q *web.Request, p place) (web.Answer, error)) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) { return h(ctx, q, placeOf(q, d, of)) }
 }
 
@@ -103,7 +103,7 @@ type indexPage struct {
 type indexRow struct{ Name, Href, About string }
 
 // index leads to the directories of those parts of the platform that the company has.
-func (r *Room) index(_ context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) index(_ context.Context, q *web.Request) (web.Answer, error) {
 	p := indexPage{Header: web.Header{Title: q.T("area.directories"), Facts: q.T("directories.intro")}}
 	for _, d := range resources.Directories() {
 		if d.Component == "" || q.Has(d.Component) {

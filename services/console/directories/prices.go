@@ -52,7 +52,7 @@ func (i item) title() string {
 var itemLists = map[string]string{"product": "listProducts", "service": "listServices"}
 
 // prices shows the prices of a list.
-func (r *Room) prices(ctx context.Context, q *web.Request, e entry) (*pricesPage, error) {
+func (pages *Pages) prices(ctx context.Context, q *web.Request, e entry) (*pricesPage, error) {
 	at := q.Path("/directories/price-lists/" + e.id())
 	p := &pricesPage{Post: at + "/prices", Table: web.Table{
 		Label: q.T("directory.prices"), Columns: []web.Column{{Text: q.T("directories.item")}, {Text: q.T("directories.usual"), Num: true}, {Text: q.Label("price"), Num: true}},
@@ -66,7 +66,7 @@ func (r *Room) prices(ctx context.Context, q *web.Request, e entry) (*pricesPage
 	if err != nil {
 		return nil, err
 	}
-	items, err := r.itemsOf(ctx, q, got.Items)
+	items, err := pages.itemsOf(ctx, q, got.Items)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (r *Room) prices(ctx context.Context, q *web.Request, e entry) (*pricesPage
 		p.Table.Next = web.With(at, "cursor", *got.NextCursor)
 	}
 	if may {
-		err = r.find(ctx, q, at, p)
+		err = pages.find(ctx, q, at, p)
 	}
 	return p, err
 }
@@ -109,7 +109,7 @@ func priceRow(q *web.Request, at string, price clients.ListPrice, of item, may b
 }
 
 // itemsOf reads the items that prices are of, by their ids: a call for each kind.
-func (r *Room) itemsOf(ctx context.Context, q *web.Request, prices []clients.ListPrice) (map[string]item, error) {
+func (pages *Pages) itemsOf(ctx context.Context, q *web.Request, prices []clients.ListPrice) (map[string]item, error) {
 	all := map[string]item{}
 	for kind, operation := range itemLists {
 		var ids []string
@@ -148,7 +148,7 @@ func itemsBy(ctx context.Context, q *web.Request, operation string, query url.Va
 }
 
 // find adds the items that a search finds, each with a field for its price.
-func (r *Room) find(ctx context.Context, q *web.Request, at string, p *pricesPage) error {
+func (pages *Pages) find(ctx context.Context, q *web.Request, at string, p *pricesPage) error {
 	text := strings.TrimSpace(q.Form.Get("item"))
 	p.Filter = &web.Filter{Action: at, Button: q.T("filter.search"), Fields: []web.Field{{Name: "item", Label: q.T("directories.find_item"), Value: text}}}
 	if text == "" {
@@ -175,7 +175,7 @@ func (r *Room) find(ctx context.Context, q *web.Request, at string, p *pricesPag
 }
 
 // setPrice sets the price of an item in the list.
-func (r *Room) setPrice(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) setPrice(ctx context.Context, q *web.Request) (web.Answer, error) {
 	p := place{Directory: mustHave("price-lists")}
 	id := p.id(q)
 	body := map[string]any{"kind": q.Form.Get("kind"), "refId": q.Form.Get("refId"), "price": q.Minor(q.Form.Get("price"))}
@@ -184,17 +184,17 @@ func (r *Room) setPrice(ctx context.Context, q *web.Request) (web.Answer, error)
 	}
 	_, err := web.CallAdmin[clients.ListPrice](ctx, q, "setPrice", web.Input{Path: p.path(id), Body: body})
 	if refused(err) {
-		return r.showWith(ctx, q, p, err, false)
+		return pages.showWith(ctx, q, p, err, false)
 	}
 	return web.Go(web.With(p.at(q, "/"+id), "item", q.Form.Get("item"), "done", "saved")), err
 }
 
-func (r *Room) removePrice(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) removePrice(ctx context.Context, q *web.Request) (web.Answer, error) {
 	p := place{Directory: mustHave("price-lists")}
 	id := p.id(q)
 	_, err := web.CallAdmin[httpapi.None](ctx, q, "deletePrice", web.Input{Path: map[string]string{"id": id, "priceId": q.HTTP.PathValue("part")}})
 	if refused(err) {
-		return r.showWith(ctx, q, p, err, false)
+		return pages.showWith(ctx, q, p, err, false)
 	}
 	return web.Go(web.With(p.at(q, "/"+id), "done", "deleted")), err
 }

@@ -34,24 +34,24 @@ type Service interface {
 	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) ([]webhooks.Logged, uuid.UUID, error)
 }
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Webhooks Service
 	Events   *event.Registry
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "eventcatalog" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "eventcatalog" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.EventCatalog, scope, "/event-catalog", r.list),
-		web.Get(web.EventCatalog, scope, "/event-catalog/{event}", r.show),
-		web.Post(web.EventCatalog, "", "/event-catalog/{event}/trigger", r.trigger),
+		web.Get(web.EventCatalog, scope, "/event-catalog", pages.list),
+		web.Get(web.EventCatalog, scope, "/event-catalog/{event}", pages.show),
+		web.Post(web.EventCatalog, "", "/event-catalog/{event}/trigger", pages.trigger),
 	}
 }
 
@@ -68,13 +68,13 @@ type component struct {
 	Table web.Table
 }
 
-func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
-	subs, err := r.subscriptions(ctx, q)
+func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+	subs, err := pages.subscriptions(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	p := listPage{Header: web.Header{Title: q.T("area.event_catalog"), Facts: q.T("eventcatalog.intro", len(r.Events.All()))}}
-	for _, t := range r.Events.All() {
+	p := listPage{Header: web.Header{Title: q.T("area.event_catalog"), Facts: q.T("eventcatalog.intro", len(pages.Events.All()))}}
+	for _, t := range pages.Events.All() {
 		i := slices.IndexFunc(p.Components, func(m component) bool { return m.Name == t.Component })
 		if i < 0 {
 			i = len(p.Components)
@@ -90,7 +90,7 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return web.Show("eventcatalog/list", q.T("area.event_catalog"), p), nil
 }
 
-func (r *Room) subscriptions(ctx context.Context, q *web.Request) ([]webhooks.Subscription, error) {
+func (pages *Pages) subscriptions(ctx context.Context, q *web.Request) ([]webhooks.Subscription, error) {
 	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return nil, err
@@ -124,17 +124,17 @@ type eventPage struct {
 // latest is how many events the page shows.
 const latest = 10
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.page(ctx, q, nil)
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.page(ctx, q, nil)
 }
 
 // page is that of an event. fault is why it could not be triggered.
-func (r *Room) page(ctx context.Context, q *web.Request, fault error) (web.Answer, error) {
-	t, ok := r.Events.Lookup(q.HTTP.PathValue("event"))
+func (pages *Pages) page(ctx context.Context, q *web.Request, fault error) (web.Answer, error) {
+	t, ok := pages.Events.Lookup(q.HTTP.PathValue("event"))
 	if !ok {
 		return web.Answer{}, web.NoPage()
 	}
-	subs, err := r.subscriptions(ctx, q)
+	subs, err := pages.subscriptions(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -145,13 +145,13 @@ func (r *Room) page(ctx context.Context, q *web.Request, fault error) (web.Answe
 		},
 		Wanted: wantedTable(q, wanting(subs, t.Name)), Refresh: q.Path("/event-catalog/" + t.Name),
 	}
-	if p.Latest, err = r.latest(ctx, q, t); err != nil {
+	if p.Latest, err = pages.latest(ctx, q, t); err != nil {
 		return web.Answer{}, err
 	}
-	if err := r.describe(q, t, &p); err != nil {
+	if err := pages.describe(q, t, &p); err != nil {
 		return web.Answer{}, err
 	}
-	r.offer(q, t, &p)
+	pages.offer(q, t, &p)
 	p.Note = sentence(q, t, len(p.Wanted.Rows))
 	if fault != nil {
 		p.Note = web.Note{Kind: web.Bad, Title: q.T("eventcatalog.not_triggered"), Text: fault.Error()}
@@ -170,12 +170,12 @@ func sentence(q *web.Request, t event.Type, wanted int) web.Note {
 }
 
 // describe adds what the event carries.
-func (r *Room) describe(q *web.Request, t event.Type, p *eventPage) error {
+func (pages *Pages) describe(q *web.Request, t event.Type, p *eventPage) error {
 	schema, err := t.Schema()
 	if err != nil {
 		return fmt.Errorf("schema of %s: %w", t.Name, err)
 	}
-	example, err := r.Events.Example(t)
+	example, err := pages.Events.Example(t)
 	if err != nil {
 		return fmt.Errorf("example of %s: %w", t.Name, err)
 	}
@@ -205,8 +205,8 @@ func wantedTable(q *web.Request, subs []webhooks.Subscription) web.Table {
 }
 
 // latest lists the last events of this name in the company.
-func (r *Room) latest(ctx context.Context, q *web.Request, t event.Type) (web.Table, error) {
-	found, _, err := r.Webhooks.Latest(ctx, q.Caller, webhooks.LatestQuery{Events: []string{t.Name}, Limit: latest})
+func (pages *Pages) latest(ctx context.Context, q *web.Request, t event.Type) (web.Table, error) {
+	found, _, err := pages.Webhooks.Latest(ctx, q.Caller, webhooks.LatestQuery{Events: []string{t.Name}, Limit: latest})
 	table := web.Table{
 		Label: q.T("eventcatalog.latest"), Columns: []web.Column{{Text: q.T("audit.when")}, {Text: q.T("events.record")}, {Text: q.T("events.version"), Num: true}},
 		Empty: web.Empty{Title: q.T("eventcatalog.latest.none"), Text: q.T("eventcatalog.latest.none.text")},
@@ -221,7 +221,7 @@ func (r *Room) latest(ctx context.Context, q *web.Request, t event.Type) (web.Ta
 }
 
 // offer adds the button that makes the event happen, or why there is none.
-func (r *Room) offer(q *web.Request, t event.Type, p *eventPage) {
+func (pages *Pages) offer(q *web.Request, t event.Type, p *eventPage) {
 	p.Requests = trigger.Requests(t)
 	if len(p.Requests) == 0 || !q.Company.IsTest || !q.Allows("*", true) {
 		return

@@ -14,8 +14,8 @@ import (
 )
 
 // trigger makes an event happen, by the requests of an integration, made as the person.
-func (r *Room) trigger(ctx context.Context, q *web.Request) (web.Answer, error) {
-	t, ok := r.Events.Lookup(q.HTTP.PathValue("event"))
+func (pages *Pages) trigger(ctx context.Context, q *web.Request) (web.Answer, error) {
+	t, ok := pages.Events.Lookup(q.HTTP.PathValue("event"))
 	if !ok {
 		return web.Answer{}, web.NoPage()
 	}
@@ -33,7 +33,7 @@ func (r *Room) trigger(ctx context.Context, q *web.Request) (web.Answer, error) 
 	if lack := (*trigger.LackError)(nil); !errors.As(err, &lack) && trigger.Check(t) == nil && (!refused || known.Status >= http.StatusInternalServerError) {
 		return web.Answer{}, err
 	}
-	a, err := r.page(ctx, q, err)
+	a, err := pages.page(ctx, q, err)
 	return a.Refuse(), err
 }
 

@@ -30,24 +30,24 @@ type Service interface {
 	MarkEvent(ctx context.Context, company tenant.ID, event uuid.UUID) (string, error)
 }
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Events   Service
 	TraceURL string // address of a trace, with {traceId}; "" = traces are not linked
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "events" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "events" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.Events, scope, "/events", r.list),
-		web.Get(web.Events, scope, "/events/{id}", r.show),
-		web.Live(web.Events, scope, "/live/events/{id}", r.watch),
+		web.Get(web.Events, scope, "/events", pages.list),
+		web.Get(web.Events, scope, "/events/{id}", pages.show),
+		web.Live(web.Events, scope, "/live/events/{id}", pages.watch),
 	}
 }
 

@@ -40,13 +40,13 @@ type about struct {
 	arrivals int
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
 	}
-	live := web.Renews(ctx, q.Path("/live/events/"+id.String()), r.watched(q, id))
-	a, err := r.about(ctx, q, id)
+	live := web.Renews(ctx, q.Path("/live/events/"+id.String()), pages.watched(q, id))
+	a, err := pages.about(ctx, q, id)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -58,7 +58,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 		},
 		Note: a.note(q), Way: a.steps(q), API: q.Show("getEvent", withWay(id), a.raw), Live: live,
 	}
-	if trace := r.traceOf(a.event.Way); trace != "" {
+	if trace := pages.traceOf(a.event.Way); trace != "" {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("events.trace"), Href: trace})
 	}
 	if a.arrived != nil {
@@ -84,7 +84,7 @@ func withWay(id uuid.UUID) web.Input {
 }
 
 // watch is what the page of an event shows.
-func (r *Room) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Watched{}, err
@@ -92,24 +92,24 @@ func (r *Room) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
 	if _, err := web.Call[web.JSON](ctx, q, "getEvent", withWay(id)); err != nil {
 		return web.Watched{}, err
 	}
-	return r.watched(q, id), nil
+	return pages.watched(q, id), nil
 }
 
-func (r *Room) watched(q *web.Request, id uuid.UUID) web.Watched {
+func (pages *Pages) watched(q *web.Request, id uuid.UUID) web.Watched {
 	company := q.Caller.Company
-	return web.Watched{Key: "event " + company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) { return r.Events.MarkEvent(ctx, company, id) }}
+	return web.Watched{Key: "event " + company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) { return pages.Events.MarkEvent(ctx, company, id) }}
 }
 
 // traceOf is the address of the trace of the request; "" if none was taken, or traces are not linked.
-func (r *Room) traceOf(way *webhooks.EventWay) string {
-	if way.TraceID == nil || r.TraceURL == "" {
+func (pages *Pages) traceOf(way *webhooks.EventWay) string {
+	if way.TraceID == nil || pages.TraceURL == "" {
 		return ""
 	}
-	return strings.ReplaceAll(r.TraceURL, "{traceId}", url.PathEscape(*way.TraceID))
+	return strings.ReplaceAll(pages.TraceURL, "{traceId}", url.PathEscape(*way.TraceID))
 }
 
 // about reads an event, its way, what became of it for each subscription, and the request behind it.
-func (r *Room) about(ctx context.Context, q *web.Request, id uuid.UUID) (a about, err error) {
+func (pages *Pages) about(ctx context.Context, q *web.Request, id uuid.UUID) (a about, err error) {
 	if a.raw, err = web.Call[web.JSON](ctx, q, "getEvent", withWay(id)); err != nil {
 		return a, err
 	}

@@ -27,11 +27,11 @@ type operationPage struct {
 	Curl      web.Snippet
 }
 
-func (r *Room) page(q *web.Request, op httpapi.Operation, in typed, out *result) (web.Answer, error) {
-	return r.pageWith(q, op, in, out, faults{})
+func (pages *Pages) page(q *web.Request, op httpapi.Operation, in typed, out *result) (web.Answer, error) {
+	return pages.pageWith(q, op, in, out, faults{})
 }
 
-func (r *Room) pageWith(q *web.Request, op httpapi.Operation, in typed, out *result, f faults) (web.Answer, error) {
+func (pages *Pages) pageWith(q *web.Request, op httpapi.Operation, in typed, out *result, f faults) (web.Answer, error) {
 	if in.params == nil {
 		in = typedIn(q, op)
 	}
@@ -40,7 +40,7 @@ func (r *Room) pageWith(q *web.Request, op httpapi.Operation, in typed, out *res
 			Title: op.Method + " " + op.Path, Facts: op.Summary, Crumbs: []web.Link{{Text: q.T("area.explorer"), Href: q.Path("/explorer")}},
 			Chip: &web.Chip{Kind: web.Info, Text: q.T("explorer.test_company")},
 		},
-		About: strings.ReplaceAll(op.Description, "`", ""), Token: r.tokenPart(q, op.ID, f), Operation: op.ID, Post: q.Path("/explorer/send"), Result: out,
+		About: strings.ReplaceAll(op.Description, "`", ""), Token: pages.tokenPart(q, op.ID, f), Operation: op.ID, Post: q.Path("/explorer/send"), Result: out,
 		Curl: web.Snippet{ID: "curl", Title: q.T("explorer.curl"), Text: q.Curl(op.ID, in.input(q, op))},
 	}
 	p.Ready = p.Token.Forget != nil
@@ -55,7 +55,7 @@ func (r *Room) pageWith(q *web.Request, op httpapi.Operation, in typed, out *res
 	}
 	p.Params = params(q, op, in)
 	if op.Body != nil {
-		r.body(q, op, in, &p)
+		pages.body(q, op, in, &p)
 	}
 	return web.Show("explorer/operation", op.Method+" "+op.Path, p), nil
 }
@@ -87,7 +87,7 @@ func params(q *web.Request, op httpapi.Operation, in typed) []web.Field {
 }
 
 // body is the body as JSON, or as form fields, and what its fields mean.
-func (r *Room) body(q *web.Request, op httpapi.Operation, in typed, p *operationPage) {
+func (pages *Pages) body(q *web.Request, op httpapi.Operation, in typed, p *operationPage) {
 	fields := in.form != nil
 	at := web.With(q.Path("/explorer"), "operation", op.ID)
 	p.Tabs = []web.Tab{{Text: q.T("explorer.as_json"), Href: at, Current: !fields}, {Text: q.T("explorer.as_fields"), Href: at + "&body=" + fieldsMode, Current: fields}}

@@ -34,39 +34,39 @@ type Tokens interface {
 	ForgetTokens(id tenant.ID)
 }
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Tokens Tokens
 	Scopes []string     // all that there are
 	Keys   *secret.Keys // seal the token that a browser keeps
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "explorer" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "explorer" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.Explorer, scope, "/explorer", r.open),
-		web.Post(web.Explorer, scope, "/explorer/send", r.send).ForAll(),
-		web.Post(web.Explorer, scope, "/explorer/token/use", r.use).ForAll(),
-		web.Post(web.Explorer, scope, "/explorer/token/make", r.makeToken),
-		web.Post(web.Explorer, scope, "/explorer/token/forget", r.forget).ForAll(),
+		web.Get(web.Explorer, scope, "/explorer", pages.open),
+		web.Post(web.Explorer, scope, "/explorer/send", pages.send).ForAll(),
+		web.Post(web.Explorer, scope, "/explorer/token/use", pages.use).ForAll(),
+		web.Post(web.Explorer, scope, "/explorer/token/make", pages.makeToken),
+		web.Post(web.Explorer, scope, "/explorer/token/forget", pages.forget).ForAll(),
 	}
 }
 
-func (r *Room) open(_ context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) open(_ context.Context, q *web.Request) (web.Answer, error) {
 	if id := q.Form.Get("operation"); id != "" {
 		op, ok := find(q, id)
 		if !ok {
 			return web.Answer{}, web.NoPage()
 		}
-		return r.page(q, op, typedIn(q, op), nil)
+		return pages.page(q, op, typedIn(q, op), nil)
 	}
-	return r.list(q, faults{}), nil
+	return pages.list(q, faults{}), nil
 }
 
 // find finds an operation that a person names.
@@ -92,10 +92,10 @@ type tag struct {
 	Table web.Table
 }
 
-func (r *Room) list(q *web.Request, f faults) web.Answer {
+func (pages *Pages) list(q *web.Request, f faults) web.Answer {
 	text := strings.TrimSpace(q.Form.Get("find"))
 	p := listPage{
-		Header: web.Header{Title: q.T("area.explorer"), Facts: q.T("explorer.intro")}, Token: r.tokenPart(q, "", f),
+		Header: web.Header{Title: q.T("area.explorer"), Facts: q.T("explorer.intro")}, Token: pages.tokenPart(q, "", f),
 		Filter: web.Filter{Action: q.Path("/explorer"), Button: q.T("filter.search"), Fields: []web.Field{{Name: "find", Label: q.T("explorer.find"), Value: text, Autocomplete: "off"}}},
 	}
 	if text != "" {

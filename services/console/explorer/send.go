@@ -120,23 +120,23 @@ type result struct {
 // maxShown is how many bytes of an answer the page shows.
 const maxShown = 256 << 10
 
-func (r *Room) send(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) send(ctx context.Context, q *web.Request) (web.Answer, error) {
 	op, ok := find(q, q.Form.Get("operation"))
 	if !ok {
 		return back(q), nil
 	}
 	in := typedIn(q, op)
-	h, ok := r.held(q)
+	h, ok := pages.held(q)
 	if !ok {
-		a, err := r.page(q, op, in, &result{Note: web.Note{Kind: web.Warn, Title: q.T("explorer.not_sent"), Text: q.T("explorer.no_token.text")}})
+		a, err := pages.page(q, op, in, &result{Note: web.Note{Kind: web.Warn, Title: q.T("explorer.not_sent"), Text: q.T("explorer.no_token.text")}})
 		return a.Refuse(), err
 	}
 	if field, _ := in.problem(q, op); field != "" {
-		a, err := r.page(q, op, in, nil)
+		a, err := pages.page(q, op, in, nil)
 		return a.Refuse(), err
 	}
 	if risky(q, op) && q.Form.Get("sure") == "" {
-		a, err := r.page(q, op, in, &result{Note: web.Note{Kind: web.Warn, Title: q.T("explorer.not_sent"), Text: q.T("explorer.sure.missing")}})
+		a, err := pages.page(q, op, in, &result{Note: web.Note{Kind: web.Warn, Title: q.T("explorer.not_sent"), Text: q.T("explorer.sure.missing")}})
 		return a.Refuse(), err
 	}
 	input := in.input(q, op)
@@ -153,11 +153,11 @@ func (r *Room) send(ctx context.Context, q *web.Request) (web.Answer, error) {
 		req.Header["If-Match"] = match
 	}
 	began := time.Now()
-	r.Tokens.ForgetTokens(q.Company.ID) // one that was revoked meanwhile works here no longer than elsewhere
+	pages.Tokens.ForgetTokens(q.Company.ID) // one that was revoked meanwhile works here no longer than elsewhere
 	got := q.SendWithToken(ctx, h.Text, req)
 	out := shown(q, got, time.Since(began))
 	out.Line = req.Method + " " + req.Target
-	return r.page(q, op, in, out)
+	return pages.page(q, op, in, out)
 }
 
 // risky reports whether a request changes records of a business.

@@ -39,12 +39,12 @@ func bound(q *web.Request) string {
 	return "console.explorer/" + q.Company.ID.String() + "/" + q.Session.ID.String()
 }
 
-func (r *Room) seal(q *web.Request, h held) (*http.Cookie, error) {
+func (pages *Pages) seal(q *web.Request, h held) (*http.Cookie, error) {
 	raw, err := json.Marshal(h)
 	if err != nil {
 		return nil, fmt.Errorf("keep token of the explorer: %w", err)
 	}
-	sealed, err := r.Keys.Seal(raw, bound(q))
+	sealed, err := pages.Keys.Seal(raw, bound(q))
 	if err != nil {
 		return nil, fmt.Errorf("keep token of the explorer: %w", err)
 	}
@@ -52,12 +52,12 @@ func (r *Room) seal(q *web.Request, h held) (*http.Cookie, error) {
 }
 
 // held is the token of this session and company, if there is one.
-func (r *Room) held(q *web.Request) (h held, ok bool) {
+func (pages *Pages) held(q *web.Request) (h held, ok bool) {
 	sealed := q.Kept(cookie)
 	if sealed == "" {
 		return h, false
 	}
-	raw, err := r.Keys.Open(sealed, bound(q))
+	raw, err := pages.Keys.Open(sealed, bound(q))
 	if err != nil || json.Unmarshal(raw, &h) != nil || !h.Until.After(q.Now) {
 		return held{}, false
 	}
@@ -81,8 +81,8 @@ type makeForm struct {
 type faults struct{ use, scopes string }
 
 // tokenPart leads back to an operation; "" = to the list.
-func (r *Room) tokenPart(q *web.Request, operation string, f faults) tokenPart {
-	if h, ok := r.held(q); ok {
+func (pages *Pages) tokenPart(q *web.Request, operation string, f faults) tokenPart {
+	if h, ok := pages.held(q); ok {
 		return tokenPart{
 			Note:   web.Note{Kind: web.Good, Title: q.T("explorer.with", h.Name), Text: q.T("explorer.with.text", q.ScopesInWords(h.Scopes), q.At(h.Until).Short())},
 			Forget: &web.Action{Text: q.T("explorer.forget"), Post: q.Path("/explorer/token/forget"), Small: true, Values: map[string]string{"operation": operation}},
@@ -96,7 +96,7 @@ func (r *Room) tokenPart(q *web.Request, operation string, f faults) tokenPart {
 		},
 	}
 	if q.Allows(scope, true) {
-		m := q.ScopeMatrix(r.Scopes, web.ScopesOf(r.Scopes, q.Form), true)
+		m := q.ScopeMatrix(pages.Scopes, web.ScopesOf(pages.Scopes, q.Form), true)
 		m.Fault = f.scopes
 		p.Make = &makeForm{Post: q.Path("/explorer/token/make"), Back: operation, Matrix: m}
 	}
@@ -109,37 +109,37 @@ func back(q *web.Request) web.Answer {
 }
 
 // again is the page of the form again, with what is wrong.
-func (r *Room) again(q *web.Request, f faults) (web.Answer, error) {
+func (pages *Pages) again(q *web.Request, f faults) (web.Answer, error) {
 	op, ok := find(q, q.Form.Get("operation"))
 	if !ok {
-		return r.list(q, f).Refuse(), nil
+		return pages.list(q, f).Refuse(), nil
 	}
-	a, err := r.pageWith(q, op, typed{}, nil, f)
+	a, err := pages.pageWith(q, op, typed{}, nil, f)
 	return a.Refuse(), err
 }
 
 // use keeps a token that the person has pasted, if it is one of this company.
-func (r *Room) use(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) use(ctx context.Context, q *web.Request) (web.Answer, error) {
 	text := strings.TrimSpace(q.Form.Get("token"))
 	if !plain(text) {
-		return r.again(q, faults{use: q.T("explorer.paste.wrong")})
+		return pages.again(q, faults{use: q.T("explorer.paste.wrong")})
 	}
 	got := q.SendWithToken(ctx, text, transport.Direct{Method: http.MethodGet, Target: "/token"})
 	if got.Fault != nil {
-		return r.again(q, faults{use: got.Fault.Message})
+		return pages.again(q, faults{use: got.Fault.Message})
 	}
 	var me company.TokenInfo
 	switch err := json.Unmarshal(got.Body, &me); {
 	case err != nil:
 		return web.Answer{}, fmt.Errorf("read token: %w", err)
 	case me.CompanyID != q.Company.ID:
-		return r.again(q, faults{use: q.T("explorer.paste.other")})
+		return pages.again(q, faults{use: q.T("explorer.paste.other")})
 	}
 	h := held{Text: text, ID: me.ID, Name: me.Name, Scopes: me.Scopes, Until: q.Now.Add(lifetime)}
 	if me.ExpiresAt != nil && me.ExpiresAt.Std().Before(h.Until) {
 		h.Until = me.ExpiresAt.Std()
 	}
-	c, err := r.seal(q, h)
+	c, err := pages.seal(q, h)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -152,23 +152,23 @@ func plain(text string) bool {
 }
 
 // makeToken issues a token for this person's explorer, for an hour. It takes the place of the one before.
-func (r *Room) makeToken(ctx context.Context, q *web.Request) (web.Answer, error) {
-	in := company.NewToken{Name: q.T("explorer.token_name", q.Person.Name), Scopes: web.ScopesOf(r.Scopes, q.Form), Lifetime: lifetime}
+func (pages *Pages) makeToken(ctx context.Context, q *web.Request) (web.Answer, error) {
+	in := company.NewToken{Name: q.T("explorer.token_name", q.Person.Name), Scopes: web.ScopesOf(pages.Scopes, q.Form), Lifetime: lifetime}
 	if len(in.Scopes) == 0 {
-		return r.again(q, faults{scopes: q.T("explorer.no_scope")})
+		return pages.again(q, faults{scopes: q.T("explorer.no_scope")})
 	}
-	before, err := r.madeBefore(ctx, q, in.Name)
+	before, err := pages.madeBefore(ctx, q, in.Name)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	for _, id := range before {
-		if err := r.revoke(ctx, q, id); err != nil {
+		if err := pages.revoke(ctx, q, id); err != nil {
 			return web.Answer{}, err
 		}
 	}
 	var issued company.Issued
 	err = q.Change(ctx, "issueToken", func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
-		issued, err = r.Tokens.IssueToken(ctx, tx, q.Caller, in)
+		issued, err = pages.Tokens.IssueToken(ctx, tx, q.Caller, in)
 		return web.Changed{Entity: issued.ID.String(), After: issued.Token}, err
 	})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
@@ -176,12 +176,12 @@ func (r *Room) makeToken(ctx context.Context, q *web.Request) (web.Answer, error
 		if fault == "" {
 			fault = known.Message
 		}
-		return r.again(q, faults{scopes: fault})
+		return pages.again(q, faults{scopes: fault})
 	}
 	if err != nil {
 		return web.Answer{}, err
 	}
-	c, err := r.seal(q, held{Text: issued.Text, ID: issued.ID, Name: issued.Name, Scopes: issued.Scopes, Until: issued.ExpiresAt.Std(), Made: true})
+	c, err := pages.seal(q, held{Text: issued.Text, ID: issued.ID, Name: issued.Name, Scopes: issued.Scopes, Until: issued.ExpiresAt.Std(), Made: true})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -189,7 +189,7 @@ func (r *Room) makeToken(ctx context.Context, q *web.Request) (web.Answer, error
 }
 
 // madeBefore are the tokens that the explorer has made for this person and that are not revoked.
-func (r *Room) madeBefore(ctx context.Context, q *web.Request, name string) (ids []uuid.UUID, err error) {
+func (pages *Pages) madeBefore(ctx context.Context, q *web.Request, name string) (ids []uuid.UUID, err error) {
 	all, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	for _, t := range all {
 		by := uuid.Nil
@@ -203,17 +203,17 @@ func (r *Room) madeBefore(ctx context.Context, q *web.Request, name string) (ids
 	return ids, err
 }
 
-func (r *Room) revoke(ctx context.Context, q *web.Request, id uuid.UUID) error {
+func (pages *Pages) revoke(ctx context.Context, q *web.Request, id uuid.UUID) error {
 	return q.Change(ctx, "revokeToken", func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
-		t, err := r.Tokens.RevokeToken(ctx, tx, q.Caller, id)
+		t, err := pages.Tokens.RevokeToken(ctx, tx, q.Caller, id)
 		return web.Changed{Entity: id.String(), After: t}, err
 	})
 }
 
 // forget ends the use of a token, and revokes it if the explorer has made it.
-func (r *Room) forget(ctx context.Context, q *web.Request) (web.Answer, error) {
-	if h, ok := r.held(q); ok && h.Made && q.Allows(scope, true) {
-		if err := r.revoke(ctx, q, h.ID); err != nil && !apierr.Is(err, "TOKEN_NOT_FOUND") {
+func (pages *Pages) forget(ctx context.Context, q *web.Request) (web.Answer, error) {
+	if h, ok := pages.held(q); ok && h.Made && q.Allows(scope, true) {
+		if err := pages.revoke(ctx, q, h.ID); err != nil && !apierr.Is(err, "TOKEN_NOT_FOUND") {
 			return web.Answer{}, err
 		}
 	}

@@ -19,21 +19,21 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// Room has the pages.
-type Room struct{}
+// Pages are the pages of the area.
+type Pages struct{}
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "find" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "find" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.Home, "", "/find", r.find),
-		web.Get(web.Home, "", "/go/{id}", r.goTo),
-		web.Get(web.Account, "", "/go/{id}", r.goHome).For(web.SignedIn),
+		web.Get(web.Home, "", "/find", pages.find),
+		web.Get(web.Home, "", "/go/{id}", pages.goTo),
+		web.Get(web.Account, "", "/go/{id}", pages.goHome).For(web.SignedIn),
 	}
 }
 
@@ -46,32 +46,32 @@ type findPage struct {
 }
 
 // find leads to what was typed into the find field.
-func (r *Room) find(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.lead(ctx, q, q.Form.Get("q"))
+func (pages *Pages) find(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.lead(ctx, q, q.Form.Get("q"))
 }
 
 // goTo leads to the page of any id, or of what a link names.
-func (r *Room) goTo(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.lead(ctx, q, q.HTTP.PathValue("id"))
+func (pages *Pages) goTo(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.lead(ctx, q, q.HTTP.PathValue("id"))
 }
 
 // goHome is /go/{id} without a company: that of the person.
-func (r *Room) goHome(_ context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) goHome(_ context.Context, q *web.Request) (web.Answer, error) {
 	if q.Person.Operator() {
 		return web.Answer{}, web.NoPage() // an id does not tell its company
 	}
 	return web.Go(q.Path("/go/" + web.Segment(q.HTTP.PathValue("id")))), nil
 }
 
-func (r *Room) lead(ctx context.Context, q *web.Request, text string) (web.Answer, error) {
+func (pages *Pages) lead(ctx context.Context, q *web.Request, text string) (web.Answer, error) {
 	text = strings.Join(strings.Fields(text), " ")
 	if text == "" {
 		return web.Go(q.Path("/")), nil
 	}
 	if utf8.RuneCountInString(text) > maxText || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' }) {
-		return r.none(q, text), nil
+		return pages.none(q, text), nil
 	}
-	all, err := r.search(ctx, q, text)
+	all, err := pages.search(ctx, q, text)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -80,7 +80,7 @@ func (r *Room) lead(ctx context.Context, q *web.Request, text string) (web.Answe
 		return web.Go(q.Path(to)), nil
 	}
 	if len(hits) > 0 {
-		return r.several(q, text, all, hits), nil
+		return pages.several(q, text, all, hits), nil
 	}
 	if id, err := uuid.Parse(text); err == nil {
 		to, err := entityOf(ctx, q, id.String())
@@ -91,11 +91,11 @@ func (r *Room) lead(ctx context.Context, q *web.Request, text string) (web.Answe
 			return web.Go(q.Path(to)), nil
 		}
 	}
-	return r.none(q, text), nil
+	return pages.none(q, text), nil
 }
 
 // search asks for what is exactly what was typed, and if there is nothing, for names like it.
-func (r *Room) search(ctx context.Context, q *web.Request, text string) ([]found, error) {
+func (pages *Pages) search(ctx context.Context, q *web.Request, text string) ([]found, error) {
 	all, err := askAll(ctx, q, exact(q, text))
 	if err != nil || slices.ContainsFunc(all, func(f found) bool { return len(f.hits) > 0 }) {
 		return all, err
@@ -154,7 +154,7 @@ func certain(hits []hit) string {
 }
 
 // several lists what was found.
-func (r *Room) several(q *web.Request, text string, all []found, hits []hit) web.Answer {
+func (pages *Pages) several(q *web.Request, text string, all []found, hits []hit) web.Answer {
 	p := findPage{Header: web.Header{Title: q.T("find.title")}, Note: &web.Note{Kind: web.Info, Text: q.T("find.several", len(hits), text)}}
 	p.Table = web.Table{Label: q.T("find.title"), Columns: []web.Column{{Text: q.T("find.kind")}, {Text: q.T("find.record")}, {Text: q.T("find.what")}}}
 	for _, h := range hits {
@@ -173,7 +173,7 @@ func (r *Room) several(q *web.Request, text string, all []found, hits []hit) web
 }
 
 // none says that nothing was found, and what can be.
-func (r *Room) none(q *web.Request, text string) web.Answer {
+func (pages *Pages) none(q *web.Request, text string) web.Answer {
 	if runes := []rune(text); len(runes) > 60 {
 		text = string(runes[:60]) + "…"
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // stock counts what has to be ordered again.
-func (r *Room) stock(ctx context.Context, q *web.Request) (part, error) {
+func (pages *Pages) stock(ctx context.Context, q *web.Request) (part, error) {
 	if !q.Sees(web.Warehouse) || !q.Offers("listStocks") {
 		return part{}, nil
 	}
@@ -42,7 +42,7 @@ func (r *Room) stock(ctx context.Context, q *web.Request) (part, error) {
 }
 
 // shifts counts the open ones, and lists those that somebody has probably forgotten.
-func (r *Room) shifts(ctx context.Context, q *web.Request) (out part, err error) {
+func (pages *Pages) shifts(ctx context.Context, q *web.Request) (out part, err error) {
 	if !q.Sees(web.Sales) || !q.Offers("listShifts") {
 		return part{}, nil
 	}
@@ -70,7 +70,7 @@ func (r *Room) shifts(ctx context.Context, q *web.Request) (out part, err error)
 }
 
 // receivers counts them, and lists those that somebody has to look at.
-func (r *Room) receivers(ctx context.Context, q *web.Request) (out part, err error) {
+func (pages *Pages) receivers(ctx context.Context, q *web.Request) (out part, err error) {
 	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return out, err
@@ -94,7 +94,7 @@ func (r *Room) receivers(ctx context.Context, q *web.Request) (out part, err err
 }
 
 // tokens counts and lists those that expire soon.
-func (r *Room) tokens(ctx context.Context, q *web.Request) (out part, err error) {
+func (pages *Pages) tokens(ctx context.Context, q *web.Request) (out part, err error) {
 	all, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	if err != nil {
 		return out, err

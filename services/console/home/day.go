@@ -29,7 +29,7 @@ type figure struct {
 	filter []string
 }
 
-func (r *Room) sales(ctx context.Context, q *web.Request) (part, error) {
+func (pages *Pages) sales(ctx context.Context, q *web.Request) (part, error) {
 	return counted(ctx, q, figure{web.Sales, "reportSales", "sales", "/sales", []string{"kind", "sale"}}, func(all reports.SalesReport) (days []day) {
 		for _, d := range all.Rows {
 			days = append(days, day{d.Day, d.SalesCount, int64(d.SalesTotal)})
@@ -38,7 +38,7 @@ func (r *Room) sales(ctx context.Context, q *web.Request) (part, error) {
 	})
 }
 
-func (r *Room) orders(ctx context.Context, q *web.Request) (part, error) {
+func (pages *Pages) orders(ctx context.Context, q *web.Request) (part, error) {
 	f := figure{web.Orders, "reportOrders", "orders", "/orders", []string{"status", "new,confirmed,in_progress,ready,completed"}}
 	return counted(ctx, q, f, func(all reports.OrdersReport) (days []day) {
 		for _, d := range all.Rows {
@@ -48,7 +48,7 @@ func (r *Room) orders(ctx context.Context, q *web.Request) (part, error) {
 	})
 }
 
-func (r *Room) bookings(ctx context.Context, q *web.Request) (part, error) {
+func (pages *Pages) bookings(ctx context.Context, q *web.Request) (part, error) {
 	f := figure{web.Bookings, "reportBookings", "bookings", "/bookings/list", []string{"status", "pending,confirmed,completed,no_show"}}
 	return counted(ctx, q, f, func(all reports.BookingsReport) (days []day) {
 		for _, d := range all.Rows {

@@ -15,17 +15,17 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// Room has the page.
-type Room struct{}
+// Pages are the pages of the area.
+type Pages struct{}
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "home" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "home" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page { return []web.Page{web.Get(web.Home, "", "", r.show)} }
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page { return []web.Page{web.Get(web.Home, "", "", pages.show)} }
 
 type page struct {
 	Header  web.Header
@@ -44,8 +44,8 @@ type part struct {
 // atOnce is how many reads run at the same time.
 const atOnce = 4
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	reads := []func(context.Context, *web.Request) (part, error){r.sales, r.orders, r.bookings, r.stock, r.shifts, r.receivers, r.tokens}
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	reads := []func(context.Context, *web.Request) (part, error){pages.sales, pages.orders, pages.bookings, pages.stock, pages.shifts, pages.receivers, pages.tokens}
 	parts := make([]part, len(reads))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)

@@ -45,29 +45,29 @@ type Accounts interface {
 	EndSessions(ctx context.Context, tx *db.Tx, o accounts.Owner, but uuid.UUID) error
 }
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Users    Users
 	Accounts Accounts
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "people" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "people" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.People, scope, "/people", r.list),
-		web.Get(web.People, scope, "/people/invite", r.form),
-		web.Post(web.People, scope, "/people/invite", r.invite),
-		web.Get(web.People, scope, "/people/{id}", r.show),
-		web.Post(web.People, scope, "/people/{id}", r.update),
-		web.Post(web.People, scope, "/people/{id}/invite", r.inviteAgain),
-		web.Post(web.People, scope, "/people/{id}/block", r.block),
-		web.Post(web.People, scope, "/people/{id}/activate", r.activate),
+		web.Get(web.People, scope, "/people", pages.list),
+		web.Get(web.People, scope, "/people/invite", pages.form),
+		web.Post(web.People, scope, "/people/invite", pages.invite),
+		web.Get(web.People, scope, "/people/{id}", pages.show),
+		web.Post(web.People, scope, "/people/{id}", pages.update),
+		web.Post(web.People, scope, "/people/{id}/invite", pages.inviteAgain),
+		web.Post(web.People, scope, "/people/{id}/block", pages.block),
+		web.Post(web.People, scope, "/people/{id}/activate", pages.activate),
 	}
 }
 
@@ -76,12 +76,12 @@ type listPage struct {
 	Table  web.Table
 }
 
-func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	all, err := web.CallAdmin[[]company.User](ctx, q, "listUsers", web.Input{})
 	if err != nil {
 		return web.Answer{}, err
 	}
-	ways, err := r.Accounts.Ways(ctx, q.Caller.Company)
+	ways, err := pages.Accounts.Ways(ctx, q.Caller.Company)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -172,11 +172,11 @@ type formPage struct {
 	Roles  []web.Fact
 }
 
-func (r *Room) form(_ context.Context, q *web.Request) (web.Answer, error) {
-	return r.inviteForm(q, company.Invitation{Role: company.RoleViewer}, nil), nil
+func (pages *Pages) form(_ context.Context, q *web.Request) (web.Answer, error) {
+	return pages.inviteForm(q, company.Invitation{Role: company.RoleViewer}, nil), nil
 }
 
-func (r *Room) inviteForm(q *web.Request, in company.Invitation, err error) web.Answer {
+func (pages *Pages) inviteForm(q *web.Request, in company.Invitation, err error) web.Answer {
 	p := formPage{
 		Header: web.Header{Title: q.T("people.invite"), Crumbs: []web.Link{{Text: q.T("area.people"), Href: q.Path("/people")}}},
 		Form: web.Form{Post: q.Path("/people/invite"), Button: q.T("people.invite.button"), Fields: []web.Field{
@@ -217,33 +217,33 @@ func editor(q *web.Request) company.Editor {
 	return company.Editor{ID: q.Session.User, Role: q.Person.Role}
 }
 
-func (r *Room) invite(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) invite(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := company.Invitation{Email: q.Form.Get("email"), Name: q.Form.Get("name"), Role: q.Form.Get("role")}
 	err := q.Change(ctx, "inviteUser", func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
-		u, err := r.Users.InvitePerson(ctx, tx, q.Caller, editor(q), in)
+		u, err := pages.Users.InvitePerson(ctx, tx, q.Caller, editor(q), in)
 		if err != nil {
 			return c, err
 		}
-		return web.Changed{Entity: u.ID.String(), After: u}, r.mail(ctx, tx, q, u)
+		return web.Changed{Entity: u.ID.String(), After: u}, pages.mail(ctx, tx, q, u)
 	})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
-		return r.inviteForm(q, in, err).Refuse(), nil
+		return pages.inviteForm(q, in, err).Refuse(), nil
 	}
 	return web.Go(q.Path("/people?done=invited")), err
 }
 
-func (r *Room) mail(ctx context.Context, tx *db.Tx, q *web.Request, u company.User) error {
-	return r.Accounts.Invite(ctx, tx, accounts.Owner{Company: q.Caller.Company, User: u.ID}, *u.Email, q.Company.Name)
+func (pages *Pages) mail(ctx context.Context, tx *db.Tx, q *web.Request, u company.User) error {
+	return pages.Accounts.Invite(ctx, tx, accounts.Owner{Company: q.Caller.Company, User: u.ID}, *u.Email, q.Company.Name)
 }
 
 // inviteAgain is for who has not accepted yet. Who signs in asks for a new password, which is mailed, and works for an hour only.
-func (r *Room) inviteAgain(ctx context.Context, q *web.Request) (web.Answer, error) {
-	ways, err := r.Accounts.Ways(ctx, q.Caller.Company)
+func (pages *Pages) inviteAgain(ctx context.Context, q *web.Request) (web.Answer, error) {
+	ways, err := pages.Accounts.Ways(ctx, q.Caller.Company)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return r.change(ctx, q, "invite_again", "invited", func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error) {
-		u, err := r.Users.InvitePersonAgain(ctx, tx, q.Caller, editor(q), before.ID)
+	return pages.change(ctx, q, "invite_again", "invited", func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error) {
+		u, err := pages.Users.InvitePersonAgain(ctx, tx, q.Caller, editor(q), before.ID)
 		switch {
 		case err != nil:
 			return u, err
@@ -252,31 +252,31 @@ func (r *Room) inviteAgain(ctx context.Context, q *web.Request) (web.Answer, err
 		case ways[u.ID].Any():
 			return u, web.Refusal(http.StatusConflict, "error.invite.signs_in")
 		}
-		return u, r.mail(ctx, tx, q, u)
+		return u, pages.mail(ctx, tx, q, u)
 	})
 }
 
-func (r *Room) block(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.change(ctx, q, "blockUser", "blocked", func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error) {
-		u, err := r.Users.BlockPerson(ctx, tx, q.Caller, editor(q), before.ID)
+func (pages *Pages) block(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.change(ctx, q, "blockUser", "blocked", func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error) {
+		u, err := pages.Users.BlockPerson(ctx, tx, q.Caller, editor(q), before.ID)
 		if err != nil {
 			return u, err
 		}
-		return u, r.Accounts.EndSessions(ctx, tx, accounts.Owner{Company: q.Caller.Company, User: u.ID}, uuid.Nil)
+		return u, pages.Accounts.EndSessions(ctx, tx, accounts.Owner{Company: q.Caller.Company, User: u.ID}, uuid.Nil)
 	})
 }
 
-func (r *Room) activate(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.change(ctx, q, "activateUser", "activated", func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error) {
-		return r.Users.ActivatePerson(ctx, tx, q.Caller, editor(q), before.ID)
+func (pages *Pages) activate(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.change(ctx, q, "activateUser", "activated", func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error) {
+		return pages.Users.ActivatePerson(ctx, tx, q.Caller, editor(q), before.ID)
 	})
 }
 
 // change changes the user in the address, and records what the user was and is.
-func (r *Room) change(
+func (pages *Pages) change(
 	ctx context.Context, q *web.Request, operation, done string, do func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error),
 ) (web.Answer, error) {
-	before, err := r.user(ctx, q)
+	before, err := pages.user(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -288,7 +288,7 @@ func (r *Room) change(
 }
 
 // user is the one in the address.
-func (r *Room) user(ctx context.Context, q *web.Request) (company.User, error) {
+func (pages *Pages) user(ctx context.Context, q *web.Request) (company.User, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return company.User{}, err

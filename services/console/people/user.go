@@ -17,17 +17,17 @@ type userPage struct {
 	Roles  []web.Fact
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	u, err := r.user(ctx, q)
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	u, err := pages.user(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return r.userPage(ctx, q, u, company.UserFields{Name: u.Name, Role: u.Role}, nil)
+	return pages.userPage(ctx, q, u, company.UserFields{Name: u.Name, Role: u.Role}, nil)
 }
 
 // userPage shows a user, with what was typed into the form and what is wrong with it.
-func (r *Room) userPage(ctx context.Context, q *web.Request, u company.User, in company.UserFields, fault error) (web.Answer, error) {
-	ways, err := r.Accounts.Ways(ctx, q.Caller.Company)
+func (pages *Pages) userPage(ctx context.Context, q *web.Request, u company.User, in company.UserFields, fault error) (web.Answer, error) {
+	ways, err := pages.Accounts.Ways(ctx, q.Caller.Company)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -75,21 +75,21 @@ func userForm(q *web.Request, u company.User, in company.UserFields, err error) 
 	return f
 }
 
-func (r *Room) update(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) update(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := company.UserFields{Name: new(q.Form.Get("name")), Role: new(q.Form.Get("role"))}
-	a, err := r.change(ctx, q, "updateUser", "updated", func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error) {
+	a, err := pages.change(ctx, q, "updateUser", "updated", func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error) {
 		names := []string{"name", "role"}
 		if before.Role == nil && *in.Role == "" {
 			names = names[:1] // a user without a role stays without
 		}
-		return r.Users.UpdatePerson(ctx, tx, q.Expecting(), editor(q), before.ID, record.PatchOf(in, names...))
+		return pages.Users.UpdatePerson(ctx, tx, q.Expecting(), editor(q), before.ID, record.PatchOf(in, names...))
 	})
 	if known, ok := apierr.As(err); ok && known.Status < 500 && known.Status != 404 {
-		u, gone := r.user(ctx, q)
+		u, gone := pages.user(ctx, q)
 		if gone != nil {
 			return web.Answer{}, gone
 		}
-		a, failed := r.userPage(ctx, q, u, in, err)
+		a, failed := pages.userPage(ctx, q, u, in, err)
 		return a.Refuse(), failed
 	}
 	return a, err

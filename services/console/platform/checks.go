@@ -37,7 +37,7 @@ const (
 const missingShown = 50
 
 // checks compares events with deliveries, or the stock of a company with its movements, if the address asks for it.
-func (r *Room) checks(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) checks(ctx context.Context, q *web.Request) (web.Answer, error) {
 	p := newChecks(q)
 	field, note := &p.Events.Fields[1], &p.EventNote
 	if q.Form.Get("check") == "stock" {
@@ -52,9 +52,9 @@ func (r *Room) checks(ctx context.Context, q *web.Request) (web.Answer, error) {
 	defer cancel()
 	switch q.Form.Get("check") {
 	case "events":
-		err = r.checkEvents(within, q, of, p)
+		err = pages.checkEvents(within, q, of, p)
 	case "stock":
-		err = r.checkStock(within, q, *of, p)
+		err = pages.checkStock(within, q, *of, p)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		*note, err = &web.Note{Kind: web.Warn, Title: q.T("platform.check.slow"), Text: q.T("platform.check.slow.next")}, nil
@@ -74,14 +74,14 @@ func newChecks(q *web.Request) *checksPage {
 	}
 }
 
-func (r *Room) checkEvents(ctx context.Context, q *web.Request, of *tenant.ID, p *checksPage) error {
+func (pages *Pages) checkEvents(ctx context.Context, q *web.Request, of *tenant.ID, p *checksPage) error {
 	last, err := time.ParseDuration(web.OneOf(q.Form.Get("last"), ranges))
 	if err != nil {
 		last = 15 * time.Minute
 	}
 	to := q.Now.Add(-operations.RoutedWithin)
 	p.Missing = web.Table{Label: q.T("platform.check.missing"), Columns: []web.Column{{Text: q.T("platform.company")}, {Text: q.T("webhooks.receiver")}, {Text: q.T("webhooks.event")}, {Text: q.T("audit.when")}}}
-	balance, err := r.Platform.Reconcile(ctx, reconcile.Interval{From: to.Add(-last), To: to, Company: of}, func(m reconcile.Missing) error {
+	balance, err := pages.Platform.Reconcile(ctx, reconcile.Interval{From: to.Add(-last), To: to, Company: of}, func(m reconcile.Missing) error {
 		if len(p.Missing.Rows) < missingShown {
 			at := "/c/" + m.CompanyID.String()
 			p.Missing.Rows = append(p.Missing.Rows, []web.Cell{
@@ -117,8 +117,8 @@ func (r *Room) checkEvents(ctx context.Context, q *web.Request, of *tenant.ID, p
 	return nil
 }
 
-func (r *Room) checkStock(ctx context.Context, q *web.Request, of tenant.ID, p *checksPage) error {
-	found, err := r.Platform.CheckStock(ctx, of)
+func (pages *Pages) checkStock(ctx context.Context, q *web.Request, of tenant.ID, p *checksPage) error {
+	found, err := pages.Platform.CheckStock(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -145,14 +145,14 @@ func differences(q *web.Request, found []warehouse.Difference) web.Table {
 }
 
 // repairStock sets the stock of a company to what its movements and reserves say.
-func (r *Room) repairStock(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) repairStock(ctx context.Context, q *web.Request) (web.Answer, error) {
 	of, err := companyIn(q, ofStock)
 	if err != nil || of == nil {
 		return web.Answer{}, web.Refusal(400, "error.form")
 	}
 	within, cancel := context.WithTimeout(ctx, actWithin)
 	defer cancel()
-	if _, err := r.Platform.RepairStock(within, *of, recorded(q)); err != nil {
+	if _, err := pages.Platform.RepairStock(within, *of, recorded(q)); err != nil {
 		return web.Answer{}, err
 	}
 	return web.Go(web.With("/platform/checks", "check", "stock", ofStock, of.String(), "done", "saved")), nil

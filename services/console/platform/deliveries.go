@@ -29,7 +29,7 @@ const (
 )
 
 // deliveries lists those of all companies, or of one.
-func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) deliveries(ctx context.Context, q *web.Request) (web.Answer, error) {
 	company, subscription, f := deliveriesAsked(q)
 	p := deliveriesPage{Header: web.Header{Title: q.T("area.deliveries"), Facts: q.T("platform.deliveries.intro")}}
 	var found []operations.Delivery
@@ -38,7 +38,7 @@ func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, erro
 	if !web.Faulty([]web.Field{company, subscription}) {
 		within, cancel := context.WithTimeout(ctx, lookWithin)
 		defer cancel()
-		found, more, err = r.Platform.FindDeliveries(within, f)
+		found, more, err = pages.Platform.FindDeliveries(within, f)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		p.Note, err = &web.Note{Kind: web.Warn, Title: q.T("platform.deliveries.slow"), Text: q.T("platform.deliveries.slow.next")}, nil
@@ -54,7 +54,7 @@ func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, erro
 	if err != nil {
 		return web.Answer{}, err
 	}
-	if p.Table, err = r.deliveryTable(ctx, q, found); more {
+	if p.Table, err = pages.deliveryTable(ctx, q, found); more {
 		p.Table.Next = web.With(deliveriesPath, "cursor", found[len(found)-1].ID.String(), ofEvents, company.Value, ofSubscription, subscription.Value,
 			"status", f.Status, "answer", f.Answer, "event", q.Form.Get("event"), "from", q.Form.Get("from"), "to", q.Form.Get("to"))
 	}
@@ -81,7 +81,7 @@ func deliveriesAsked(q *web.Request) (company, subscription web.Field, f operati
 	return company, subscription, f
 }
 
-func (r *Room) deliveryTable(ctx context.Context, q *web.Request, found []operations.Delivery) (web.Table, error) {
+func (pages *Pages) deliveryTable(ctx context.Context, q *web.Request, found []operations.Delivery) (web.Table, error) {
 	t := web.Table{
 		Label: q.T("area.deliveries"),
 		Columns: []web.Column{
@@ -93,7 +93,7 @@ func (r *Room) deliveryTable(ctx context.Context, q *web.Request, found []operat
 	for i, d := range found {
 		ids[i] = d.CompanyID
 	}
-	names, err := r.names(ctx, q, ids)
+	names, err := pages.names(ctx, q, ids)
 	for _, d := range found {
 		at := "/c/" + d.CompanyID.String() + "/webhooks/"
 		t.Rows = append(t.Rows, []web.Cell{

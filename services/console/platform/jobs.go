@@ -23,7 +23,7 @@ const jobsShown = 100
 var jobKinds = map[string]string{job.Pending: web.Info, job.Processing: web.Info, job.Paused: web.Warn, job.Done: web.Good, job.Failed: web.Bad, job.Canceled: web.Off}
 
 // jobs lists the jobs of all companies that have not ended or have failed, or all of one company.
-func (r *Room) jobs(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) jobs(ctx context.Context, q *web.Request) (web.Answer, error) {
 	of, err := companyIn(q, "company")
 	p := jobsPage{
 		Header: web.Header{Title: q.T("area.jobs"), Facts: q.T("platform.jobs.intro")},
@@ -35,7 +35,7 @@ func (r *Room) jobs(ctx context.Context, q *web.Request) (web.Answer, error) {
 		return web.Show("platform/jobs", q.T("area.jobs"), p).Refuse(), nil //nolint:nilerr // the page says so
 	}
 	in := job.Query{Company: of, Failed: q.Form.Get("state") == job.Failed, Limit: jobsShown}
-	found, err := r.Platform.Jobs(ctx, in)
+	found, err := pages.Platform.Jobs(ctx, in)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -44,11 +44,11 @@ func (r *Room) jobs(ctx context.Context, q *web.Request) (web.Answer, error) {
 	} else {
 		p.Tabs = []web.Tab{{Text: q.T("platform.jobs.open"), Href: "/platform/jobs", Current: !in.Failed}, {Text: q.T("platform.jobs.failed"), Href: "/platform/jobs?state=failed", Current: in.Failed}}
 	}
-	p.Table, err = r.jobTable(ctx, q, found)
+	p.Table, err = pages.jobTable(ctx, q, found)
 	return web.Show("platform/jobs", q.T("area.jobs"), p), err
 }
 
-func (r *Room) jobTable(ctx context.Context, q *web.Request, found []job.Record) (web.Table, error) {
+func (pages *Pages) jobTable(ctx context.Context, q *web.Request, found []job.Record) (web.Table, error) {
 	t := web.Table{
 		Label: q.T("area.jobs"),
 		Columns: []web.Column{
@@ -60,7 +60,7 @@ func (r *Room) jobTable(ctx context.Context, q *web.Request, found []job.Record)
 	for i, j := range found {
 		ids[i] = j.CompanyID
 	}
-	names, err := r.names(ctx, q, ids)
+	names, err := pages.names(ctx, q, ids)
 	for _, j := range found {
 		progress := web.Number(number(j.Processed))
 		if j.Total != nil {

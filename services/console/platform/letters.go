@@ -31,14 +31,14 @@ const (
 )
 
 // deadLetters lists what the platform gave up.
-func (r *Room) deadLetters(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.lettersOf(ctx, q, web.OneOf(q.Form.Get("source"), operations.Sources()), nil)
+func (pages *Pages) deadLetters(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.lettersOf(ctx, q, web.OneOf(q.Form.Get("source"), operations.Sources()), nil)
 }
 
-func (r *Room) lettersOf(ctx context.Context, q *web.Request, source string, did *web.Note) (web.Answer, error) {
+func (pages *Pages) lettersOf(ctx context.Context, q *web.Request, source string, did *web.Note) (web.Answer, error) {
 	within, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	found, brokers, err := r.Platform.DeadLetters(within, operations.DeadFilter{Source: source, Limit: lettersShown, Newest: lettersRead})
+	found, brokers, err := pages.Platform.DeadLetters(within, operations.DeadFilter{Source: source, Limit: lettersShown, Newest: lettersRead})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -55,7 +55,7 @@ func (r *Room) lettersOf(ctx context.Context, q *web.Request, source string, did
 			p.Actions = lettersActions(q, source)
 		}
 	}
-	p.Table, err = r.letterTable(ctx, q, found)
+	p.Table, err = pages.letterTable(ctx, q, found)
 	return web.Show("platform/letters", q.T("area.dead_letters"), p), err
 }
 
@@ -67,7 +67,7 @@ func lettersActions(q *web.Request, source string) []web.Action {
 	}
 }
 
-func (r *Room) letterTable(ctx context.Context, q *web.Request, found []operations.DeadLetter) (web.Table, error) {
+func (pages *Pages) letterTable(ctx context.Context, q *web.Request, found []operations.DeadLetter) (web.Table, error) {
 	t := web.Table{
 		Label: q.T("area.dead_letters"),
 		Columns: []web.Column{
@@ -81,7 +81,7 @@ func (r *Room) letterTable(ctx context.Context, q *web.Request, found []operatio
 			ids = append(ids, *l.CompanyID)
 		}
 	}
-	names, err := r.names(ctx, q, ids)
+	names, err := pages.names(ctx, q, ids)
 	for _, l := range found {
 		company, event := web.Text("–"), web.Text(l.Event)
 		if l.CompanyID != nil {
@@ -119,35 +119,35 @@ func sourceOf(q *web.Request) (string, error) {
 }
 
 // redeliver sends the dead letters of a source again. What takes longer than a page goes on with the next press of the button.
-func (r *Room) redeliver(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) redeliver(ctx context.Context, q *web.Request) (web.Answer, error) {
 	source, err := sourceOf(q)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	within, cancel := context.WithTimeout(ctx, actWithin)
 	defer cancel()
-	done, err := r.Platform.Redeliver(within, operations.DeadFilter{Source: source}, recorded(q))
+	done, err := pages.Platform.Redeliver(within, operations.DeadFilter{Source: source}, recorded(q))
 	note := &web.Note{Kind: web.Good, Text: q.T("platform.redelivered", done.Sent, done.Found, done.Without)}
 	if note, err = outcome(q, note, err); err != nil {
 		return web.Answer{}, err
 	}
-	return r.lettersOf(ctx, q, source, note)
+	return pages.lettersOf(ctx, q, source, note)
 }
 
 // purge deletes the dead letters of a source that there are now.
-func (r *Room) purge(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) purge(ctx context.Context, q *web.Request) (web.Answer, error) {
 	source, err := sourceOf(q)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	within, cancel := context.WithTimeout(ctx, actWithin)
 	defer cancel()
-	done, err := r.Platform.Purge(within, source, q.Now, recorded(q))
+	done, err := pages.Platform.Purge(within, source, q.Now, recorded(q))
 	note := &web.Note{Kind: web.Good, Text: q.T("platform.purged", done.Deleted)}
 	if note, err = outcome(q, note, err); err != nil {
 		return web.Answer{}, err
 	}
-	return r.lettersOf(ctx, q, source, note)
+	return pages.lettersOf(ctx, q, source, note)
 }
 
 // outcome says what became of an action that may have ended early.

@@ -42,17 +42,17 @@ type mailPage struct {
 }
 
 // mailbox lists the mails of `tradegrid dev`, newest first.
-func (r *Room) mailbox(_ context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) mailbox(_ context.Context, q *web.Request) (web.Answer, error) {
 	p := mailboxPage{Header: web.Header{Title: q.T("area.mailbox"), Facts: q.T("platform.mail.intro")}, Table: web.Table{
 		Label: q.T("area.mailbox"), Columns: []web.Column{{Text: q.T("platform.mail.subject")}, {Text: q.T("platform.mail.to")}, {Text: q.T("audit.when")}},
 		Empty: web.Empty{Title: q.T("platform.mail.none"), Text: q.T("platform.mail.none.text")},
 	}}
-	names, err := r.newest()
+	names, err := pages.newest()
 	if err != nil {
 		return web.Answer{}, err
 	}
 	for _, name := range names {
-		m, err := r.readMail(name)
+		m, err := pages.readMail(name)
 		if err != nil {
 			return web.Answer{}, err
 		}
@@ -62,8 +62,8 @@ func (r *Room) mailbox(_ context.Context, q *web.Request) (web.Answer, error) {
 }
 
 // newest are the names of the files that were written last.
-func (r *Room) newest() ([]string, error) {
-	entries, err := os.ReadDir(r.MailDir)
+func (pages *Pages) newest() ([]string, error) {
+	entries, err := os.ReadDir(pages.MailDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read mailbox: %w", err)
 	}
@@ -93,8 +93,8 @@ type message struct {
 }
 
 // readMail reads a mail as package notice writes it: one part of text.
-func (r *Room) readMail(name string) (m message, err error) {
-	root, err := os.OpenRoot(r.MailDir)
+func (pages *Pages) readMail(name string) (m message, err error) {
+	root, err := os.OpenRoot(pages.MailDir)
 	if err != nil {
 		return m, fmt.Errorf("open mailbox: %w", err)
 	}
@@ -132,12 +132,12 @@ func (r *Room) readMail(name string) (m message, err error) {
 	return m, nil
 }
 
-func (r *Room) mail(_ context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) mail(_ context.Context, q *web.Request) (web.Answer, error) {
 	name := q.HTTP.PathValue("name")
 	if !mailName.MatchString(name) {
 		return web.Answer{}, web.NoPage()
 	}
-	m, err := r.readMail(name)
+	m, err := pages.readMail(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return web.Answer{}, web.NoPage()
 	}

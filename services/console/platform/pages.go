@@ -20,40 +20,40 @@ import (
 //go:embed *.html
 var files embed.FS
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Platform *operations.Platform
 	MailDir  string // folder of the mails that `tradegrid dev` sends; "" = there is no mailbox
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "platform" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "platform" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
-	pages := []web.Page{
-		web.Get(web.Path, "", "/platform/path", r.path),
-		web.Live(web.Path, "", "/platform/live/path", r.watchPath),
-		web.Get(web.Deliveries, "", deliveriesPath, r.deliveries),
-		web.Get(web.DeadLetters, "", "/platform/dead-letters", r.deadLetters),
-		web.Post(web.DeadLetters, "", "/platform/dead-letters/redeliver", r.redeliver),
-		web.Post(web.DeadLetters, "", "/platform/dead-letters/purge", r.purge),
-		web.Get(web.Jobs, "", "/platform/jobs", r.jobs),
-		web.Get(web.Nodes, "", "/platform/nodes", r.nodes),
-		web.Get(web.Topics, "", "/platform/topics", r.topics),
-		web.Get(web.Checks, "", "/platform/checks", r.checks),
-		web.Post(web.Checks, "", "/platform/checks/stock", r.repairStock),
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
+	routes := []web.Page{
+		web.Get(web.Path, "", "/platform/path", pages.path),
+		web.Live(web.Path, "", "/platform/live/path", pages.watchPath),
+		web.Get(web.Deliveries, "", deliveriesPath, pages.deliveries),
+		web.Get(web.DeadLetters, "", "/platform/dead-letters", pages.deadLetters),
+		web.Post(web.DeadLetters, "", "/platform/dead-letters/redeliver", pages.redeliver),
+		web.Post(web.DeadLetters, "", "/platform/dead-letters/purge", pages.purge),
+		web.Get(web.Jobs, "", "/platform/jobs", pages.jobs),
+		web.Get(web.Nodes, "", "/platform/nodes", pages.nodes),
+		web.Get(web.Topics, "", "/platform/topics", pages.topics),
+		web.Get(web.Checks, "", "/platform/checks", pages.checks),
+		web.Post(web.Checks, "", "/platform/checks/stock", pages.repairStock),
 	}
-	if r.MailDir != "" {
-		pages = append(pages, web.Get(web.Mailbox, "", "/platform/mail", r.mailbox), web.Get(web.Mailbox, "", "/platform/mail/{name}", r.mail))
+	if pages.MailDir != "" {
+		routes = append(routes, web.Get(web.Mailbox, "", "/platform/mail", pages.mailbox), web.Get(web.Mailbox, "", "/platform/mail/{name}", pages.mail))
 	}
-	for i := range pages {
-		pages[i].Whom = web.Operators
+	for i := range routes {
+		routes[i].Whom = web.Operators
 	}
-	return pages
+	return routes
 }
 
 // recorded makes changes as the operator who is signed in.
@@ -73,7 +73,7 @@ func recorded(q *web.Request) operations.Recorded {
 const maxNames = 100
 
 // names are those of companies, by their ids.
-func (r *Room) names(ctx context.Context, q *web.Request, ids []tenant.ID) (map[tenant.ID]string, error) {
+func (pages *Pages) names(ctx context.Context, q *web.Request, ids []tenant.ID) (map[tenant.ID]string, error) {
 	all := map[tenant.ID]string{}
 	var unknown []uuid.UUID
 	for _, id := range ids {

@@ -34,9 +34,9 @@ const (
 )
 
 // watchPath is what the page of the path shows.
-func (r *Room) watchPath(context.Context, *web.Request) (web.Watched, error) {
+func (pages *Pages) watchPath(context.Context, *web.Request) (web.Watched, error) {
 	return web.Watched{Key: "path", Every: watchEvery, Mark: func(ctx context.Context) (string, error) {
-		s, brokers, err := r.Platform.Path(ctx)
+		s, brokers, err := pages.Platform.Path(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -58,17 +58,17 @@ func pathMark(s operations.Path, brokers error, now time.Time) (string, error) {
 }
 
 // path shows hop by hop what is under way, from the outbox to the receivers.
-func (r *Room) path(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) path(ctx context.Context, q *web.Request) (web.Answer, error) {
 	within, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	s, brokers, err := r.Platform.Path(within)
+	s, brokers, err := pages.Platform.Path(within)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	p := pathPage{Header: web.Header{Title: q.T("area.path"), Facts: q.T("platform.path.intro")}, Brokers: brokersNote(q, brokers), Note: sentence(q, s)}
 	p.Live = web.Renews(ctx, "/platform/live/path", web.Watched{Mark: func(context.Context) (string, error) { return pathMark(s, brokers, q.Now) }})
 	p.Figures, p.Groups, p.Waiting = figures(q, s), groups(q, s, brokers), waiting(q, s)
-	p.Resting, err = r.resting(ctx, q, s)
+	p.Resting, err = pages.resting(ctx, q, s)
 	return web.Show("platform/path", q.T("area.path"), p), err
 }
 
@@ -166,7 +166,7 @@ func waiting(q *web.Request, s operations.Path) web.Table {
 }
 
 // resting lists the receivers whose circuit breakers are open.
-func (r *Room) resting(ctx context.Context, q *web.Request, s operations.Path) (web.Table, error) {
+func (pages *Pages) resting(ctx context.Context, q *web.Request, s operations.Path) (web.Table, error) {
 	t := web.Table{
 		Label:   q.T("platform.circuits"),
 		Columns: []web.Column{{Text: q.T("webhooks.receiver")}, {Text: q.T("platform.company")}, {Text: q.T("platform.failing"), Num: true}, {Text: q.T("platform.next_try")}},
@@ -176,7 +176,7 @@ func (r *Room) resting(ctx context.Context, q *web.Request, s operations.Path) (
 	for i, one := range s.Resting {
 		ids[i] = one.CompanyID
 	}
-	names, err := r.names(ctx, q, ids)
+	names, err := pages.names(ctx, q, ids)
 	if err != nil {
 		return t, err
 	}
@@ -202,8 +202,8 @@ type nodesPage struct {
 }
 
 // nodes lists the processes that run.
-func (r *Room) nodes(ctx context.Context, q *web.Request) (web.Answer, error) {
-	found, err := r.Platform.Processes(ctx)
+func (pages *Pages) nodes(ctx context.Context, q *web.Request) (web.Answer, error) {
+	found, err := pages.Platform.Processes(ctx)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -234,11 +234,11 @@ type topicsPage struct {
 }
 
 // topics compares the topics of the cluster with their declaration.
-func (r *Room) topics(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) topics(ctx context.Context, q *web.Request) (web.Answer, error) {
 	within, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	p := topicsPage{Header: web.Header{Title: q.T("area.topics"), Facts: q.T("platform.topics.intro")}}
-	declared, changes, err := r.Platform.Topics(within)
+	declared, changes, err := pages.Platform.Topics(within)
 	if note := brokersNote(q, err); note != nil {
 		p.Note = *note
 		return web.Show("platform/topics", q.T("area.topics"), p), nil

@@ -20,21 +20,21 @@ var files embed.FS
 // scope is that of the operations on the request log and on tokens.
 const scope = "company"
 
-// Room has the page.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Docs fs.FS  // the pages of the documentation, whose examples are shown
 	API  string // address of the external API, for commands to copy
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "quickstart" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "quickstart" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
-	return []web.Page{web.Get(web.QuickStart, scope, "/quick-start", r.show)}
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
+	return []web.Page{web.Get(web.QuickStart, scope, "/quick-start", pages.show)}
 }
 
 // facts is what the company has of what the steps ask for.
@@ -49,7 +49,7 @@ type facts struct {
 // delivered reports whether a receiver has taken a webhook.
 func (f facts) delivered() bool { return f.first != nil && f.first.LastSuccessAt != nil }
 
-func (r *Room) facts(ctx context.Context, q *web.Request) (f facts, err error) {
+func (pages *Pages) facts(ctx context.Context, q *web.Request) (f facts, err error) {
 	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	if err != nil {
 		return f, err
@@ -60,11 +60,11 @@ func (r *Room) facts(ctx context.Context, q *web.Request) (f facts, err error) {
 			break
 		}
 	}
-	if f.call, err = r.latest(ctx, q, requests.Query{Answer: "2xx"}); err != nil {
+	if f.call, err = pages.latest(ctx, q, requests.Query{Answer: "2xx"}); err != nil {
 		return f, err
 	}
 	if f.call != nil {
-		if f.follow, err = r.latest(ctx, q, requests.Query{Answer: "2xx", Operation: "listEvents"}); err != nil {
+		if f.follow, err = pages.latest(ctx, q, requests.Query{Answer: "2xx", Operation: "listEvents"}); err != nil {
 			return f, err
 		}
 	}
@@ -85,7 +85,7 @@ func (r *Room) facts(ctx context.Context, q *web.Request) (f facts, err error) {
 }
 
 // latest is the last request that passes a filter; nil = there is none in the log.
-func (r *Room) latest(ctx context.Context, q *web.Request, query requests.Query) (*requests.Request, error) {
+func (pages *Pages) latest(ctx context.Context, q *web.Request, query requests.Query) (*requests.Request, error) {
 	query.Limit = 1
 	found, err := web.Call[requests.Page](ctx, q, "listRequests", web.Input{Query: web.Query(query)})
 	if err != nil || len(found.Items) == 0 {
@@ -96,16 +96,16 @@ func (r *Room) latest(ctx context.Context, q *web.Request, query requests.Query)
 
 // Left counts the steps that a company has not done, for the pages of other areas; 0 = its first webhook has arrived, or the person does
 // not see the page.
-func (r *Room) Left(ctx context.Context, q *web.Request) (int, error) {
+func (pages *Pages) Left(ctx context.Context, q *web.Request) (int, error) {
 	if !q.Sees(web.QuickStart) {
 		return 0, nil
 	}
-	f, err := r.facts(ctx, q)
+	f, err := pages.facts(ctx, q)
 	if err != nil || f.delivered() {
 		return 0, err
 	}
 	left := 0
-	for _, s := range r.steps(q, f, languages[0]) {
+	for _, s := range pages.steps(q, f, languages[0]) {
 		if !s.Done {
 			left++
 		}
@@ -122,8 +122,8 @@ type page struct {
 	Refresh string     // address that the page is read from again; "" = all is done
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	f, err := r.facts(ctx, q)
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	f, err := pages.facts(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -132,7 +132,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 		lang = languages[0]
 	}
 	at := q.Path("/quick-start")
-	p := page{Header: web.Header{Title: q.T("area.quick_start"), Facts: q.T("quickstart.intro")}, Steps: r.steps(q, f, lang)}
+	p := page{Header: web.Header{Title: q.T("area.quick_start"), Facts: q.T("quickstart.intro")}, Steps: pages.steps(q, f, lang)}
 	for _, l := range languages {
 		p.Tabs = append(p.Tabs, web.Tab{Text: q.T("quickstart.lang." + l), Href: web.With(at, "lang", l), Current: l == lang})
 	}

@@ -29,17 +29,17 @@ type step struct {
 	Snippets []web.Snippet
 }
 
-func (r *Room) steps(q *web.Request, f facts, lang string) []step {
-	all := []step{r.tokenStep(q, f), r.callStep(q, f, lang), r.subscribeStep(q, f), r.verifyStep(q, f, lang), r.arriveStep(q, f)}
+func (pages *Pages) steps(q *web.Request, f facts, lang string) []step {
+	all := []step{pages.tokenStep(q, f), pages.callStep(q, f, lang), pages.subscribeStep(q, f), pages.verifyStep(q, f, lang), pages.arriveStep(q, f)}
 	for i := range all {
 		all[i].No = i + 1
 	}
 	return all
 }
 
-func (r *Room) tokenStep(q *web.Request, f facts) step {
+func (pages *Pages) tokenStep(q *web.Request, f facts) step {
 	s := step{Title: q.T("quickstart.token"), Text: q.T("quickstart.token.text"), Done: f.token != nil, Snippets: []web.Snippet{
-		{ID: "environment", Text: "export TRADEGRID_URL=" + r.API + "\nexport TRADEGRID_TOKEN=" + q.T("quickstart.your_token")},
+		{ID: "environment", Text: "export TRADEGRID_URL=" + pages.API + "\nexport TRADEGRID_TOKEN=" + q.T("quickstart.your_token")},
 	}}
 	if f.token != nil {
 		found := web.LinkTo(f.token.Name, q.Path("/tokens/"+f.token.ID.String())).With(q.ScopesInWords(f.token.Scopes))
@@ -52,9 +52,9 @@ func (r *Room) tokenStep(q *web.Request, f facts) step {
 	return s
 }
 
-func (r *Room) callStep(q *web.Request, f facts, lang string) step {
+func (pages *Pages) callStep(q *web.Request, f facts, lang string) step {
 	s := step{Title: q.T("quickstart.call"), Text: q.T("quickstart.call.text"), Done: f.call != nil, Snippets: []web.Snippet{
-		{ID: "call", Title: fileNames[lang], Text: FirstCall(r.Docs, lang)},
+		{ID: "call", Title: fileNames[lang], Text: FirstCall(pages.Docs, lang)},
 	}}
 	switch {
 	case f.call != nil:
@@ -67,9 +67,9 @@ func (r *Room) callStep(q *web.Request, f facts, lang string) step {
 	return s
 }
 
-func (r *Room) subscribeStep(q *web.Request, f facts) step {
+func (pages *Pages) subscribeStep(q *web.Request, f facts) step {
 	receiver := map[string]any{"url": "https://example.com/hook", "events": []string{"*"}}
-	root := strings.TrimSuffix(r.API, httpapi.BasePath)
+	root := strings.TrimSuffix(pages.API, httpapi.BasePath)
 	s := step{
 		Title: q.T("quickstart.subscribe"), Text: q.T("quickstart.subscribe.text"), Done: f.count > 0 || f.follow != nil,
 		Links: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}},
@@ -95,24 +95,24 @@ const (
 	tryBody   = `{"event":"webhook.test"}`
 )
 
-func (r *Room) verifyStep(q *web.Request, f facts, lang string) step {
+func (pages *Pages) verifyStep(q *web.Request, f facts, lang string) step {
 	mac := hmac.New(sha256.New, []byte(trySecret))
 	mac.Write([]byte(tryBody))
 	try := fmt.Sprintf("curl -i http://localhost:3000/hook -H 'X-Svc-Signature: sha256=%s' -d '%s'", hex.EncodeToString(mac.Sum(nil)), tryBody)
 	s := step{Title: q.T("quickstart.verify"), Text: q.T("quickstart.verify.text", trySecret), Done: f.delivered()}
 	switch lang {
 	case "node":
-		s.Snippets = []web.Snippet{{ID: "verify", Title: q.T("quickstart.lang.node"), Text: example(r.Docs, "verify.md", "## Node", "js")}}
+		s.Snippets = []web.Snippet{{ID: "verify", Title: q.T("quickstart.lang.node"), Text: example(pages.Docs, "verify.md", "## Node", "js")}}
 	case "python":
-		s.Snippets = []web.Snippet{{ID: "verify", Title: q.T("quickstart.lang.python"), Text: example(r.Docs, "verify.md", "## Python", "python")}}
+		s.Snippets = []web.Snippet{{ID: "verify", Title: q.T("quickstart.lang.python"), Text: example(pages.Docs, "verify.md", "## Python", "python")}}
 	default:
-		s.Snippets = []web.Snippet{{ID: "verify", Title: q.T("quickstart.lang.go"), Text: example(r.Docs, "webhooks.md", "## Verify", "go")}}
+		s.Snippets = []web.Snippet{{ID: "verify", Title: q.T("quickstart.lang.go"), Text: example(pages.Docs, "webhooks.md", "## Verify", "go")}}
 	}
 	s.Snippets = append(s.Snippets, web.Snippet{ID: "try", Title: q.T("quickstart.verify.try"), Text: try})
 	return s
 }
 
-func (r *Room) arriveStep(q *web.Request, f facts) step {
+func (pages *Pages) arriveStep(q *web.Request, f facts) step {
 	s := step{Title: q.T("quickstart.arrive"), Text: q.T("quickstart.arrive.text"), Done: f.delivered()}
 	switch {
 	case f.first == nil && f.follow != nil:

@@ -20,10 +20,10 @@ type attributeFields resources.TraitsInput
 const traitPrefix = "trait."
 
 // prepare reads what the form of a command needs beside the record: the row that it changes, and attributes.
-func (room *Room) prepare(ctx context.Context, q *web.Request, s *shown, c resources.Command, part string) error {
+func (pages *Pages) prepare(ctx context.Context, q *web.Request, s *shown, c resources.Command, part string) error {
 	if c.Table != "" && q.Operation(c.Op).Method == http.MethodPatch {
 		i := slices.IndexFunc(s.res.Tables, func(t resources.Table) bool { return t.Name == c.Table })
-		rows, _, err := room.entries(ctx, q, *s, s.res.Tables[i])
+		rows, _, err := pages.entries(ctx, q, *s, s.res.Tables[i])
 		if err != nil {
 			return err
 		}

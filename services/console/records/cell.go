@@ -25,7 +25,7 @@ func decode(raw []byte, into any) error {
 const maxCell = 80
 
 // cell shows a field of a record.
-func (room *Room) cell(ctx context.Context, q *web.Request, c resources.Column, r resources.Record, names *directories) (web.Cell, error) {
+func (pages *Pages) cell(ctx context.Context, q *web.Request, c resources.Column, r resources.Record, names *directories) (web.Cell, error) {
 	cell := value(q, c, r)
 	if c.Kind == resources.AsEntry && r.Has(c.Name) {
 		name, err := names.name(ctx, c.Name, r.Text(c.Name))
@@ -37,7 +37,7 @@ func (room *Room) cell(ctx context.Context, q *web.Request, c resources.Column, 
 		}
 	}
 	if c.To != "" && cell.Text != "" && r.Has(c.ID) {
-		cell.Href = room.recordPath(q, c.To, r.Text(c.ID))
+		cell.Href = pages.recordPath(q, c.To, r.Text(c.ID))
 	}
 	return cell, nil
 }

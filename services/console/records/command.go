@@ -19,7 +19,7 @@ import (
 func has(q *web.Request, key string) bool { return q.T(key) != key }
 
 // buttons are the commands of the record as it is: links to forms, and buttons where nothing is to be filled in.
-func (room *Room) buttons(q *web.Request, s shown) (links []web.Link, actions []web.Action) {
+func (pages *Pages) buttons(q *web.Request, s shown) (links []web.Link, actions []web.Action) {
 	for _, c := range s.res.Commands {
 		if c.Table+c.Adds != "" || c.When != nil && !c.When(s.record) || !q.Offers(c.Op) {
 			continue
@@ -60,7 +60,7 @@ func action(q *web.Request, s shown, c resources.Command, version, part string) 
 }
 
 // rowCommands are the commands of the rows of a table that the person may give.
-func (room *Room) rowCommands(q *web.Request, res resources.Resource, t resources.Table) (all []resources.Command) {
+func (pages *Pages) rowCommands(q *web.Request, res resources.Resource, t resources.Table) (all []resources.Command) {
 	for _, c := range res.Commands {
 		if c.Table == t.Name && q.Offers(c.Op) {
 			all = append(all, c)
@@ -70,7 +70,7 @@ func (room *Room) rowCommands(q *web.Request, res resources.Resource, t resource
 }
 
 // rowCommand is the button of a command in a row; an empty cell where the row does not have the command.
-func (room *Room) rowCommand(q *web.Request, s shown, c resources.Command, r resources.Record) web.Cell {
+func (pages *Pages) rowCommand(q *web.Request, s shown, c resources.Command, r resources.Record) web.Cell {
 	if c.When != nil && !c.When(r) {
 		return web.Cell{}
 	}
@@ -83,7 +83,7 @@ func (room *Room) rowCommand(q *web.Request, s shown, c resources.Command, r res
 }
 
 // additions are links to the forms that add rows to a table.
-func (room *Room) additions(q *web.Request, s shown, t resources.Table) (links []web.Link) {
+func (pages *Pages) additions(q *web.Request, s shown, t resources.Table) (links []web.Link) {
 	for _, c := range s.res.Commands {
 		if c.Adds == t.Name && q.Offers(c.Op) {
 			links = append(links, web.Link{Text: q.T("records.do." + c.Name), Href: s.at(q) + "/do/" + c.Name})
@@ -102,9 +102,9 @@ type formPage struct {
 }
 
 // form asks for what a command needs. It reads the record, and each directory that a field needs.
-func (room *Room) form(res resources.Resource, c resources.Command) web.Handler {
+func (pages *Pages) form(res resources.Resource, c resources.Command) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		s, err := room.find(ctx, q, res)
+		s, err := pages.find(ctx, q, res)
 		if err != nil {
 			return web.Answer{}, err
 		}
@@ -112,7 +112,7 @@ func (room *Room) form(res resources.Resource, c resources.Command) web.Handler 
 			return web.Go(s.at(q)), nil // where nothing offers the form
 		}
 		if c.Table == "" && c.When != nil && !c.When(s.record) {
-			return room.page(ctx, q, s, "", &web.Note{Kind: web.Warn, Title: q.T("records.not_now"), Text: q.T("records.not_now.text")})
+			return pages.page(ctx, q, s, "", &web.Note{Kind: web.Warn, Title: q.T("records.not_now"), Text: q.T("records.not_now.text")})
 		}
 		d := draft{version: s.record.Text("version"), part: q.Form.Get("part")}
 		if c.Table != "" {
@@ -121,13 +121,13 @@ func (room *Room) form(res resources.Resource, c resources.Command) web.Handler 
 			}
 			d.version = q.Form.Get("version")
 		}
-		if err := room.prepare(ctx, q, &s, c, d.part); err != nil {
+		if err := pages.prepare(ctx, q, &s, c, d.part); err != nil {
 			return web.Answer{}, err
 		}
 		if s.row != nil {
 			d.version = s.row.Text("version") // of what the form shows
 		}
-		return room.commandForm(ctx, q, s, c, d, nil)
+		return pages.commandForm(ctx, q, s, c, d, nil)
 	}
 }
 
@@ -138,8 +138,8 @@ type draft struct {
 }
 
 // commandForm shows the form of a command, with what was typed and with what the API says of it.
-func (room *Room) commandForm(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, refusal error) (web.Answer, error) {
-	fields, err := room.fieldsOf(ctx, q, s, c, d, refusal)
+func (pages *Pages) commandForm(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, refusal error) (web.Answer, error) {
+	fields, err := pages.fieldsOf(ctx, q, s, c, d, refusal)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -227,7 +227,7 @@ func pathOf(s shown, c resources.Command, part string) map[string]string {
 }
 
 // fields are those of the body of an operation, with choices for ids and with amounts as people write them.
-func (room *Room) fieldsOf(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, refusal error) ([]web.Field, error) {
+func (pages *Pages) fieldsOf(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, refusal error) ([]web.Field, error) {
 	f := fieldsFor(q, c)
 	f.Typed, f.Err = d.typed, refusal
 	if f.Op.Body == nil {
@@ -300,9 +300,9 @@ func keepFor(s shown, field string) func(resources.Record) bool {
 }
 
 // do gives a command. A form without the version of what it was made from is not one of the console.
-func (room *Room) do(res resources.Resource, c resources.Command) web.Handler {
+func (pages *Pages) do(res resources.Resource, c resources.Command) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		s, err := room.find(ctx, q, res)
+		s, err := pages.find(ctx, q, res)
 		if err != nil {
 			return web.Answer{}, err
 		}
@@ -312,24 +312,24 @@ func (room *Room) do(res resources.Resource, c resources.Command) web.Handler {
 			return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
 		}
 		if c.Form {
-			if err := room.prepare(ctx, q, &s, c, d.part); err != nil {
+			if err := pages.prepare(ctx, q, &s, c, d.part); err != nil {
 				return web.Answer{}, err
 			}
 			in.Body = bodyOf(q, s, c, q.Form)
 		}
 		raw, err := web.Call[web.JSON](ctx, q, c.Op, in)
 		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
-			return room.refused(ctx, q, s, c, d, known)
+			return pages.refused(ctx, q, s, c, d, known)
 		}
 		if err != nil {
 			return web.Answer{}, err
 		}
-		return web.Go(room.next(q, s, c, raw)), nil
+		return web.Go(pages.next(q, s, c, raw)), nil
 	}
 }
 
 // refused shows the form again, or the page of the record, with what the API says.
-func (room *Room) refused(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, err *apierr.Error) (web.Answer, error) {
+func (pages *Pages) refused(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, err *apierr.Error) (web.Answer, error) {
 	if err.Status == http.StatusPreconditionFailed && c.Table == "" {
 		d.version = s.record.Text("version") // who sends the form again has been told
 	}
@@ -337,25 +337,25 @@ func (room *Room) refused(ctx context.Context, q *web.Request, s shown, c resour
 		d.version = s.row.Text("version")
 	}
 	if c.Form {
-		return room.commandForm(ctx, q, s, c, d, err)
+		return pages.commandForm(ctx, q, s, c, d, err)
 	}
 	note := &web.Note{Kind: web.Bad, Title: q.T("records.refused.command"), Text: textOf(err)}
 	if err.Status == http.StatusPreconditionFailed {
 		note.Text = q.T("records.changed")
 	}
-	answer, failed := room.page(ctx, q, s, c.Table, note)
+	answer, failed := pages.page(ctx, q, s, c.Table, note)
 	return answer.Refuse(), failed
 }
 
 // next is the address of what a command leads to.
-func (room *Room) next(q *web.Request, s shown, c resources.Command, raw web.JSON) string {
+func (pages *Pages) next(q *web.Request, s shown, c resources.Command, raw web.JSON) string {
 	var made resources.Record
 	if (c.Makes || c.To != "") && decode(raw, &made) == nil {
-		if at := room.recordPath(q, s.res.Name, made.Text("id")); c.Makes && at != "" {
+		if at := pages.recordPath(q, s.res.Name, made.Text("id")); c.Makes && at != "" {
 			return web.With(at, "done", "records")
 		}
 		if c.To != "" && made.Has(c.IDOf) {
-			if at := room.recordPath(q, c.To, made.Text(c.IDOf)); at != "" {
+			if at := pages.recordPath(q, c.To, made.Text(c.IDOf)); at != "" {
 				return web.With(at, "done", "records")
 			}
 		}

@@ -16,18 +16,18 @@ func creation(res resources.Resource) resources.Command {
 }
 
 // newForm asks for what a new record needs. It reads each directory that a field needs.
-func (room *Room) newForm(res resources.Resource) web.Handler {
+func (pages *Pages) newForm(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		if !q.Offers(res.Create) {
 			return web.Go(q.Path(res.At)), nil // where nothing offers the form
 		}
-		return room.creationForm(ctx, q, res, nil, nil)
+		return pages.creationForm(ctx, q, res, nil, nil)
 	}
 }
 
-func (room *Room) creationForm(ctx context.Context, q *web.Request, res resources.Resource, typed url.Values, refusal error) (web.Answer, error) {
+func (pages *Pages) creationForm(ctx context.Context, q *web.Request, res resources.Resource, typed url.Values, refusal error) (web.Answer, error) {
 	c, s := creation(res), shown{res: res, names: &directories{q: q}}
-	fields, err := room.fieldsOf(ctx, q, s, c, draft{typed: typed}, refusal)
+	fields, err := pages.fieldsOf(ctx, q, s, c, draft{typed: typed}, refusal)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -47,11 +47,11 @@ func (room *Room) creationForm(ctx context.Context, q *web.Request, res resource
 }
 
 // create makes a record, and leads to its page.
-func (room *Room) create(res resources.Resource) web.Handler {
+func (pages *Pages) create(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		raw, err := room.made(ctx, q, res)
+		raw, err := pages.made(ctx, q, res)
 		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
-			return room.creationForm(ctx, q, res, q.Form, err)
+			return pages.creationForm(ctx, q, res, q.Form, err)
 		}
 		if err != nil {
 			return web.Answer{}, err
@@ -68,7 +68,7 @@ func (room *Room) create(res resources.Resource) web.Handler {
 }
 
 // made calls the operation that makes a record.
-func (room *Room) made(ctx context.Context, q *web.Request, res resources.Resource) (web.JSON, error) {
+func (pages *Pages) made(ctx context.Context, q *web.Request, res resources.Resource) (web.JSON, error) {
 	c := creation(res)
 	body := bodyOf(q, shown{res: res}, c, q.Form)
 	if res.Lines != nil {

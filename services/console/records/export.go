@@ -15,7 +15,7 @@ import (
 )
 
 // export starts a job that writes what the list shows, all pages of it, and leads to its progress.
-func (room *Room) export(res resources.Resource) web.Handler {
+func (pages *Pages) export(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		in := askedIn(q, res, parse(q.Form.Get("query")))
 		filters := map[string]any{}
@@ -82,7 +82,7 @@ type progressPage struct {
 }
 
 // progress is the page of an export, which reads itself again until the job has ended.
-func (room *Room) progress(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) progress(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
@@ -95,11 +95,11 @@ func (room *Room) progress(ctx context.Context, q *web.Request) (web.Answer, err
 		return web.Answer{}, web.NoPage()
 	}
 	p := progressPage{Header: web.Header{Title: q.T("records.export")}}
-	if i := indexOf(room.resources, q.Form.Get("list")); i >= 0 {
-		in := askedIn(q, room.resources[i], parse(q.Form.Get("query")))
+	if i := indexOf(pages.resources, q.Form.Get("list")); i >= 0 {
+		in := askedIn(q, pages.resources[i], parse(q.Form.Get("query")))
 		p.Header.Crumbs = []web.Link{{Text: in.res.Heading(q), Href: in.address(q)}}
 	}
-	room.standing(q, export, &p)
+	pages.standing(q, export, &p)
 	return web.Show("records/export", q.T("records.export"), p), nil
 }
 
@@ -113,7 +113,7 @@ func indexOf(all []resources.Resource, name string) int {
 }
 
 // standing says how far the job is, and what one may do.
-func (room *Room) standing(q *web.Request, export job.Record, p *progressPage) {
+func (pages *Pages) standing(q *web.Request, export job.Record, p *progressPage) {
 	at, count := q.Path("/exports/"+export.ID.String()), web.Decimal(strconv.FormatInt(export.Processed, 10))
 	switch export.Status {
 	case "done":
@@ -133,12 +133,12 @@ func (room *Room) standing(q *web.Request, export job.Record, p *progressPage) {
 }
 
 // download streams the file of an export to the browser.
-func (room *Room) download(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) download(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := uuid.Parse(q.HTTP.PathValue("id"))
 	if err != nil {
 		return web.Answer{}, web.NoPage()
 	}
-	file, err := room.Results.Result(ctx, q.Caller, id)
+	file, err := pages.Results.Result(ctx, q.Caller, id)
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -20,7 +20,7 @@ type filterChip struct {
 }
 
 // chips are the filters that are set, with names for ids.
-func (room *Room) chips(ctx context.Context, q *web.Request, in asked, names *directories) ([]filterChip, error) {
+func (pages *Pages) chips(ctx context.Context, q *web.Request, in asked, names *directories) ([]filterChip, error) {
 	var chips []filterChip
 	if text := in.query.Get("search"); text != "" {
 		chips = append(chips, filterChip{q.T("records.search"), text, in.with("search", "").with("cursor", "").address(q)})
@@ -30,7 +30,7 @@ func (room *Room) chips(ctx context.Context, q *web.Request, in asked, names *di
 		if value == "" {
 			continue
 		}
-		text, err := room.filterText(ctx, q, f, value, names)
+		text, err := pages.filterText(ctx, q, f, value, names)
 		if err != nil {
 			return nil, err
 		}
@@ -40,12 +40,12 @@ func (room *Room) chips(ctx context.Context, q *web.Request, in asked, names *di
 }
 
 // filterText is the value of a filter as people read it.
-func (room *Room) filterText(ctx context.Context, q *web.Request, f httpapi.Shape, value string, names *directories) (string, error) {
+func (pages *Pages) filterText(ctx context.Context, q *web.Request, f httpapi.Shape, value string, names *directories) (string, error) {
 	if name, err := names.name(ctx, f.Name, value); err != nil || name != "" {
 		return name, err
 	}
 	if of, ok := idFilters[f.Name]; ok {
-		return room.nameOf(ctx, q, of, value)
+		return pages.nameOf(ctx, q, of, value)
 	}
 	if enum := enumOf(f); len(enum) > 0 {
 		var all []string
@@ -72,8 +72,8 @@ var idFilters = map[string]string{
 }
 
 // nameOf is what people call the record of another resource; its id if there is none.
-func (room *Room) nameOf(ctx context.Context, q *web.Request, resource, id string) (string, error) {
-	res := room.resource(resource)
+func (pages *Pages) nameOf(ctx context.Context, q *web.Request, resource, id string) (string, error) {
+	res := pages.resource(resource)
 	raw, err := web.Call[web.JSON](ctx, q, res.Get, web.Input{Path: map[string]string{"id": id}})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
 		return id, nil
@@ -115,7 +115,7 @@ type checks struct {
 }
 
 // filter is the form that sets filters, columns and the size of pages. It calls each directory that a filter needs once.
-func (room *Room) filter(res resources.Resource) web.Handler {
+func (pages *Pages) filter(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		in := askedFor(q, res)
 		title := q.T("records.filter.title", res.Heading(q))
@@ -129,7 +129,7 @@ func (room *Room) filter(res resources.Resource) web.Handler {
 				p.Checks = append(p.Checks, checks{f.Name, q.Label(f.Name), optionsOf(q, enum, strings.Split(in.query.Get(f.Name), ","))})
 				continue
 			}
-			field, err := room.filterField(ctx, q, f, in.query.Get(f.Name), names)
+			field, err := pages.filterField(ctx, q, f, in.query.Get(f.Name), names)
 			if err != nil {
 				return web.Answer{}, err
 			}
@@ -164,7 +164,7 @@ func optionsOf(q *web.Request, values, chosen []string) (options []web.Option) {
 }
 
 // filterField is the field of a filter by its type.
-func (room *Room) filterField(ctx context.Context, q *web.Request, f httpapi.Shape, value string, names *directories) (web.Field, error) {
+func (pages *Pages) filterField(ctx context.Context, q *web.Request, f httpapi.Shape, value string, names *directories) (web.Field, error) {
 	field := web.Field{Name: f.Name, Label: q.Label(f.Name), Value: value, MaxLength: f.MaxLength, Autocomplete: "off"}
 	options, err := names.options(ctx, f.Name, value, nil)
 	if err != nil {

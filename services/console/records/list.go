@@ -35,23 +35,23 @@ type hidden struct{ Name, Value string }
 
 // list shows a page of a list. It calls the operation of the list once, reads the saved views of the list, and each directory that
 // a column or a filter needs.
-func (room *Room) list(res resources.Resource) web.Handler {
+func (pages *Pages) list(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		in := askedFor(q, res)
 		if in.untidy {
 			return web.Go(in.address(q)), nil
 		}
-		p := listPage{At: q.Path(res.At), Tabs: room.tabs(q, res), Search: in.query.Get("search"), Searches: in.searches, Keep: in.kept("search")}
+		p := listPage{At: q.Path(res.At), Tabs: pages.tabs(q, res), Search: in.query.Get("search"), Searches: in.searches, Keep: in.kept("search")}
 		p.Adjust = web.Link{Text: q.T("records.adjust"), Href: q.Path(res.At+"/filter") + in.encoded()}
 		names := &directories{q: q}
-		found, err := room.read(ctx, q, res, in.forAPI(q))
-		if p.Note = room.noteOf(q, err); err != nil && p.Note == nil {
+		found, err := pages.read(ctx, q, res, in.forAPI(q))
+		if p.Note = pages.noteOf(q, err); err != nil && p.Note == nil {
 			return web.Answer{}, err
 		}
-		if p.Chips, err = room.chips(ctx, q, in, names); err != nil {
+		if p.Chips, err = pages.chips(ctx, q, in, names); err != nil {
 			return web.Answer{}, err
 		}
-		if p.Table, err = room.tableOf(ctx, q, res, in, found.Items, names); err != nil {
+		if p.Table, err = pages.tableOf(ctx, q, res, in, found.Items, names); err != nil {
 			return web.Answer{}, err
 		}
 		p.Header = web.Header{Title: res.Heading(q), Facts: countOf(q, found)}
@@ -64,8 +64,8 @@ func (room *Room) list(res resources.Resource) web.Handler {
 		if in.query.Get("cursor") != "" {
 			p.First = in.with("cursor", "").address(q)
 		}
-		room.actions(q, res, in, &p)
-		if err := room.savedViews(ctx, q, res, in, &p); err != nil {
+		pages.actions(q, res, in, &p)
+		if err := pages.savedViews(ctx, q, res, in, &p); err != nil {
 			return web.Answer{}, err
 		}
 		return web.Show("records/list", p.Header.Title, p), nil
@@ -79,7 +79,7 @@ type found struct {
 	Next  string
 }
 
-func (room *Room) read(ctx context.Context, q *web.Request, res resources.Resource, query url.Values) (f found, err error) {
+func (pages *Pages) read(ctx context.Context, q *web.Request, res resources.Resource, query url.Values) (f found, err error) {
 	raw, err := web.Call[web.JSON](ctx, q, res.List, web.Input{Query: query})
 	if err != nil {
 		return f, err
@@ -103,7 +103,7 @@ func (room *Room) read(ctx context.Context, q *web.Request, res resources.Resour
 }
 
 // noteOf says what is wrong with the filters; nil = the error is about something else.
-func (room *Room) noteOf(q *web.Request, err error) *web.Note {
+func (pages *Pages) noteOf(q *web.Request, err error) *web.Note {
 	known, ok := apierr.As(err)
 	switch {
 	case !ok:
@@ -128,20 +128,20 @@ func countOf(q *web.Request, f found) string {
 	return q.T("records.total", web.Decimal(strconv.FormatInt(*f.Total, 10)))
 }
 
-// tabs are the lists of an area, the page of another room that it begins with, and reports.
-func (room *Room) tabs(q *web.Request, res resources.Resource) []web.Tab {
+// tabs are the lists of an area, the page of another area that it begins with, and reports.
+func (pages *Pages) tabs(q *web.Request, res resources.Resource) []web.Tab {
 	var tabs []web.Tab
 	for _, b := range beginnings {
 		if b.area == res.Area {
 			tabs = append(tabs, web.Tab{Text: q.T("records.begin." + string(b.area)), Href: q.Path(b.path)})
 		}
 	}
-	for _, r := range room.resources {
+	for _, r := range pages.resources {
 		if r.Area == res.Area {
 			tabs = append(tabs, web.Tab{Text: r.Heading(q), Href: q.Path(r.At), Current: r.Name == res.Name})
 		}
 	}
-	for _, r := range room.resources {
+	for _, r := range pages.resources {
 		if r.Area == res.Area && r.Report != "" && q.Offers(r.Report) {
 			tabs = append(tabs, web.Tab{Text: q.T("records.report", r.Heading(q)), Href: reportAt(q, r)})
 		}
@@ -152,22 +152,22 @@ func (room *Room) tabs(q *web.Request, res resources.Resource) []web.Tab {
 	return tabs
 }
 
-// beginnings are the pages that other rooms have in areas of this one.
+// beginnings are the pages that other areas have in areas of this one.
 var beginnings = []struct {
 	area web.Area
 	path string
 }{{web.Deals, "/deals"}, {web.Bookings, "/bookings"}, {web.Warehouse, "/stock"}}
 
 // tableOf shows records with the columns that are chosen.
-func (room *Room) tableOf(ctx context.Context, q *web.Request, res resources.Resource, in asked, items []resources.Record, names *directories) (web.Table, error) {
-	t := web.Table{Label: res.Heading(q), Empty: room.empty(q, res, in)}
+func (pages *Pages) tableOf(ctx context.Context, q *web.Request, res resources.Resource, in asked, items []resources.Record, names *directories) (web.Table, error) {
+	t := web.Table{Label: res.Heading(q), Empty: pages.empty(q, res, in)}
 	for _, c := range in.columns {
 		t.Columns = append(t.Columns, headOf(q, in, c))
 	}
 	for _, r := range items {
 		row := make([]web.Cell, len(in.columns))
 		for i, c := range in.columns {
-			cell, err := room.cell(ctx, q, c, r, names)
+			cell, err := pages.cell(ctx, q, c, r, names)
 			if err != nil {
 				return t, err
 			}
@@ -228,7 +228,7 @@ func label(q *web.Request, c resources.Column) string {
 }
 
 // empty says what to do to see records.
-func (room *Room) empty(q *web.Request, res resources.Resource, in asked) web.Empty {
+func (pages *Pages) empty(q *web.Request, res resources.Resource, in asked) web.Empty {
 	if in.filtered() {
 		return web.Empty{Title: q.T("records.none.filtered"), Text: q.T("records.none.filtered.text"), Action: &web.Link{Text: q.T("records.none.clear"), Href: in.cleared().address(q)}}
 	}
@@ -240,7 +240,7 @@ func (room *Room) empty(q *web.Request, res resources.Resource, in asked) web.Em
 }
 
 // actions are what one may do with the list.
-func (room *Room) actions(q *web.Request, res resources.Resource, in asked, p *listPage) {
+func (pages *Pages) actions(q *web.Request, res resources.Resource, in asked, p *listPage) {
 	if res.Create != "" && q.Allows(res.Scope, true) {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: res.New(q), Href: q.Path(res.At + "/new")})
 	}

@@ -55,18 +55,18 @@ const (
 const latest = 20
 
 // show is the page of a record.
-func (room *Room) show(res resources.Resource) web.Handler {
+func (pages *Pages) show(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		s, err := room.find(ctx, q, res)
+		s, err := pages.find(ctx, q, res)
 		if err != nil {
 			return web.Answer{}, err
 		}
-		return room.page(ctx, q, s, q.HTTP.URL.Query().Get("tab"), nil)
+		return pages.page(ctx, q, s, q.HTTP.URL.Query().Get("tab"), nil)
 	}
 }
 
 // find reads the record in the address.
-func (room *Room) find(ctx context.Context, q *web.Request, res resources.Resource) (shown, error) {
+func (pages *Pages) find(ctx context.Context, q *web.Request, res resources.Resource) (shown, error) {
 	s := shown{res: res, id: q.HTTP.PathValue("id"), names: &directories{q: q}}
 	if _, err := uuid.Parse(s.id); err != nil {
 		return s, web.NoPage()
@@ -84,8 +84,8 @@ func (room *Room) find(ctx context.Context, q *web.Request, res resources.Resour
 func (s shown) at(q *web.Request) string { return q.Path(s.res.Page + "/" + s.id) }
 
 // page shows a tab of a record.
-func (room *Room) page(ctx context.Context, q *web.Request, s shown, tab string, note *web.Note) (web.Answer, error) {
-	p := recordPage{Header: room.header(q, s), Note: note, Tabs: room.tabsOf(q, s, tab), API: s.api}
+func (pages *Pages) page(ctx context.Context, q *web.Request, s shown, tab string, note *web.Note) (web.Answer, error) {
+	p := recordPage{Header: pages.header(q, s), Note: note, Tabs: pages.tabsOf(q, s, tab), API: s.api}
 	if !slices.ContainsFunc(p.Tabs, func(t web.Tab) bool { return t.Current }) {
 		p.Tabs[0].Current, tab = true, ""
 	}
@@ -95,13 +95,13 @@ func (room *Room) page(ctx context.Context, q *web.Request, s shown, tab string,
 		if s.res.About != nil && note == nil {
 			p.Note = s.res.About(q, s.record)
 		}
-		err = room.overview(ctx, q, s, &p)
+		err = pages.overview(ctx, q, s, &p)
 	case tabEvents:
-		err = room.events(ctx, q, s, &p)
+		err = pages.events(ctx, q, s, &p)
 	case tabRequests:
-		err = room.requests(ctx, q, s, &p)
+		err = pages.requests(ctx, q, s, &p)
 	default:
-		err = room.listed(ctx, q, s, tab, &p)
+		err = pages.listed(ctx, q, s, tab, &p)
 	}
 	if err != nil {
 		return web.Answer{}, err
@@ -121,7 +121,7 @@ func titleOf(q *web.Request, res resources.Resource, r resources.Record) string 
 	return name
 }
 
-func (room *Room) header(q *web.Request, s shown) web.Header {
+func (pages *Pages) header(q *web.Request, s shown) web.Header {
 	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.At)}}}
 	if state := s.record.Text(s.res.State); state != "" && state != "none" {
 		chip := value(q, resources.Column{Name: s.res.State, Kind: resources.AsState}, s.record).Chip
@@ -130,18 +130,18 @@ func (room *Room) header(q *web.Request, s shown) web.Header {
 	if s.record.Has("createdAt") {
 		h.Facts = q.T("records.made", moments(q, s.record.Text("createdAt")).At.Short())
 	}
-	h.Links, h.Actions = room.buttons(q, s)
+	h.Links, h.Actions = pages.buttons(q, s)
 	return h
 }
 
 // tabsOf are the parts of the page: what it is, each list of the API that belongs to it, its events, its requests.
-func (room *Room) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
+func (pages *Pages) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
 	tabs := []web.Tab{{Text: q.T("records.tab.overview"), Href: s.at(q), Current: tab == ""}}
 	add := func(name string) {
 		tabs = append(tabs, web.Tab{Text: q.T("records.tab." + name), Href: web.With(s.at(q), "tab", name), Current: tab == name})
 	}
 	for _, t := range s.res.Tables {
-		if t.Field == "" && room.maySee(q, t) {
+		if t.Field == "" && pages.maySee(q, t) {
 			add(t.Name)
 		}
 	}
@@ -155,17 +155,17 @@ func (room *Room) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
 }
 
 // maySee reports whether the person, and the company, have the operation of a table.
-func (room *Room) maySee(q *web.Request, t resources.Table) bool {
+func (pages *Pages) maySee(q *web.Request, t resources.Table) bool {
 	return (t.Sees == "" || q.Sees(t.Sees)) && q.Offers(t.List)
 }
 
 // overview shows the fields of the record, and the tables that it has itself.
-func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
 	for _, c := range factsOf(s.res, q.Operation(s.res.Get).Answer) {
 		if !says(s, c) {
 			continue
 		}
-		cell, err := room.cell(ctx, q, c, s.record, s.names)
+		cell, err := pages.cell(ctx, q, c, s.record, s.names)
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *reco
 			continue
 		}
 		t.Columns = columnsOf(t, q.Operation(s.res.Get).Answer)
-		of, err := room.rows(ctx, q, s, t, rows)
+		of, err := pages.rows(ctx, q, s, t, rows)
 		if err != nil {
 			return err
 		}
@@ -199,16 +199,16 @@ func says(s shown, c resources.Column) bool {
 }
 
 // listed shows a table that an operation lists.
-func (room *Room) listed(ctx context.Context, q *web.Request, s shown, name string, p *recordPage) error {
+func (pages *Pages) listed(ctx context.Context, q *web.Request, s shown, name string, p *recordPage) error {
 	i := slices.IndexFunc(s.res.Tables, func(t resources.Table) bool { return t.Name == name })
 	t := s.res.Tables[i]
-	rows, api, err := room.entries(ctx, q, s, t)
+	rows, api, err := pages.entries(ctx, q, s, t)
 	if err != nil {
 		return err
 	}
 	p.API = api
-	of, err := room.rows(ctx, q, s, t, rows)
-	p.Sections = []section{{Title: q.T("records.tab." + t.Name), Links: room.additions(q, s, t), Table: of}}
+	of, err := pages.rows(ctx, q, s, t, rows)
+	p.Sections = []section{{Title: q.T("records.tab." + t.Name), Links: pages.additions(q, s, t), Table: of}}
 	if t.All != "" && len(rows) > 0 {
 		p.More = &web.Link{Text: q.T("records.all", q.T("records.tab."+t.Name)), Href: web.With(q.Path(t.All), t.Where, s.id)}
 	}
@@ -216,7 +216,7 @@ func (room *Room) listed(ctx context.Context, q *web.Request, s shown, name stri
 }
 
 // entries calls the operation of a table.
-func (room *Room) entries(ctx context.Context, q *web.Request, s shown, t resources.Table) (rows []resources.Record, api web.Shown, err error) {
+func (pages *Pages) entries(ctx context.Context, q *web.Request, s shown, t resources.Table) (rows []resources.Record, api web.Shown, err error) {
 	in, paged := web.Input{Query: url.Values{}}, slices.ContainsFunc(q.Operation(t.List).Params, func(f httpapi.Shape) bool { return f.Name == "pageSize" })
 	if paged {
 		in.Query.Set("pageSize", strconv.Itoa(latest))
@@ -246,9 +246,9 @@ func (room *Room) entries(ctx context.Context, q *web.Request, s shown, t resour
 const maxRows = 500
 
 // rows is a table of a record, with its sums and with the commands of its rows.
-func (room *Room) rows(ctx context.Context, q *web.Request, s shown, t resources.Table, rows []resources.Record) (web.Table, error) {
+func (pages *Pages) rows(ctx context.Context, q *web.Request, s shown, t resources.Table, rows []resources.Record) (web.Table, error) {
 	out := web.Table{Label: q.T("records.tab." + t.Name), Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
-	acts := room.rowCommands(q, s.res, t)
+	acts := pages.rowCommands(q, s.res, t)
 	columns := slices.DeleteFunc(slices.Clone(t.Columns), func(c resources.Column) bool {
 		return c.Hidden || !slices.ContainsFunc(rows, func(r resources.Record) bool { return r.Has(c.Name) }) && c.Name != t.Columns[0].Name
 	})
@@ -262,14 +262,14 @@ func (room *Room) rows(ctx context.Context, q *web.Request, s shown, t resources
 		}
 		var row []web.Cell
 		for _, c := range columns {
-			cell, err := room.cell(ctx, q, c, r, s.names)
+			cell, err := pages.cell(ctx, q, c, r, s.names)
 			if err != nil {
 				return out, err
 			}
 			row = append(row, cell)
 		}
 		for _, c := range acts {
-			row = append(row, room.rowCommand(q, s, c, r))
+			row = append(row, pages.rowCommand(q, s, c, r))
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -301,12 +301,12 @@ func sumsOf(q *web.Request, t resources.Table, columns []resources.Column, rows 
 }
 
 // events shows the latest events of the record; each leads to its way.
-func (room *Room) events(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+func (pages *Pages) events(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
 	id, err := uuid.Parse(s.id)
 	if err != nil {
 		return web.NoPage()
 	}
-	found, _, err := room.Events.Latest(ctx, q.Caller, webhooks.LatestQuery{EntityID: id, Limit: latest})
+	found, _, err := pages.Events.Latest(ctx, q.Caller, webhooks.LatestQuery{EntityID: id, Limit: latest})
 	if err != nil {
 		return err
 	}
@@ -328,7 +328,7 @@ func (room *Room) events(ctx context.Context, q *web.Request, s shown, p *record
 }
 
 // requests shows the latest requests of tokens that were about the record.
-func (room *Room) requests(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+func (pages *Pages) requests(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
 	in := web.Input{Query: url.Values{"entityId": {s.id}, "limit": {strconv.Itoa(latest)}}}
 	page, err := web.Call[requests.Page](ctx, q, "listRequests", in)
 	if err != nil {

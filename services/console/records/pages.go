@@ -43,8 +43,8 @@ type Results interface {
 	Result(ctx context.Context, by access.Caller, id uuid.UUID) (httpapi.File, error)
 }
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Views   Views
 	Events  Events
 	Results Results
@@ -52,72 +52,72 @@ type Room struct {
 	resources []resources.Resource
 }
 
-// New returns the room.
-func New(views Views, events Events, results Results) *Room {
-	return &Room{Views: views, Events: events, Results: results, resources: resources.All()}
+// New returns the pages.
+func New(views Views, events Events, results Results) *Pages {
+	return &Pages{Views: views, Events: events, Results: results, resources: resources.All()}
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "records" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "records" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (room *Room) Pages() []web.Page {
-	var pages []web.Page
-	for _, res := range room.resources {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
+	var routes []web.Page
+	for _, res := range pages.resources {
 		add := func(p web.Page) {
 			p.Component = res.Component
-			pages = append(pages, p)
+			routes = append(routes, p)
 		}
-		add(web.Get(res.Area, res.Scope, res.At, room.list(res)))
-		add(web.Get(res.Area, res.Scope, res.At+"/filter", room.filter(res)))
+		add(web.Get(res.Area, res.Scope, res.At, pages.list(res)))
+		add(web.Get(res.Area, res.Scope, res.At+"/filter", pages.filter(res)))
 		if res.Export {
-			add(web.Post(res.Area, "exports", res.At+"/export", room.export(res)))
+			add(web.Post(res.Area, "exports", res.At+"/export", pages.export(res)))
 		}
 		if res.Report != "" {
-			add(web.Get(res.Area, res.Scope, res.At+"/report", room.report(res)))
+			add(web.Get(res.Area, res.Scope, res.At+"/report", pages.report(res)))
 		}
 		if res.Create != "" {
-			add(web.Get(res.Area, res.Scope, res.At+"/new", room.newForm(res)))
-			add(web.Post(res.Area, res.Scope, res.At+"/new", room.create(res)))
+			add(web.Get(res.Area, res.Scope, res.At+"/new", pages.newForm(res)))
+			add(web.Post(res.Area, res.Scope, res.At+"/new", pages.create(res)))
 		}
 		if res.Page == "" || res.Elsewhere {
 			continue
 		}
-		add(web.Get(res.Area, res.Scope, res.Page+"/{id}", room.show(res)))
+		add(web.Get(res.Area, res.Scope, res.Page+"/{id}", pages.show(res)))
 		for _, c := range res.Commands {
 			if at := res.Page + "/{id}/do/" + c.Name; c.Form {
-				add(web.Get(res.Area, res.Scope, at, room.form(res, c)))
-				add(web.Post(res.Area, res.Scope, at, room.do(res, c)))
+				add(web.Get(res.Area, res.Scope, at, pages.form(res, c)))
+				add(web.Post(res.Area, res.Scope, at, pages.do(res, c)))
 			} else {
-				add(web.Post(res.Area, res.Scope, at, room.do(res, c)))
+				add(web.Post(res.Area, res.Scope, at, pages.do(res, c)))
 			}
 		}
 	}
-	return append(pages,
-		web.Get(web.Home, "exports", "/exports/{id}", room.progress),
-		web.Get(web.Home, "exports", "/exports/{id}/file", room.download),
-		web.Get(web.Account, "", "/views", room.views),
-		web.Post(web.Account, "", "/views", room.saveView),
-		web.Post(web.Account, "", "/views/change", room.changeView),
-		web.Post(web.Account, "", "/views/delete", room.deleteView),
+	return append(routes,
+		web.Get(web.Home, "exports", "/exports/{id}", pages.progress),
+		web.Get(web.Home, "exports", "/exports/{id}/file", pages.download),
+		web.Get(web.Account, "", "/views", pages.views),
+		web.Post(web.Account, "", "/views", pages.saveView),
+		web.Post(web.Account, "", "/views/change", pages.changeView),
+		web.Post(web.Account, "", "/views/delete", pages.deleteView),
 	)
 }
 
 // resource returns a line of the table.
-func (room *Room) resource(name string) resources.Resource {
-	i := slices.IndexFunc(room.resources, func(r resources.Resource) bool { return r.Name == name })
+func (pages *Pages) resource(name string) resources.Resource {
+	i := slices.IndexFunc(pages.resources, func(r resources.Resource) bool { return r.Name == name })
 	if i < 0 {
 		panic("no resource " + name) // names of resources are constants of this package
 	}
-	return room.resources[i]
+	return pages.resources[i]
 }
 
 // recordPath is the address of the page of a record; "" = it has none, or the person may not see it.
-func (room *Room) recordPath(q *web.Request, resource, id string) string {
-	res := room.resource(resource)
+func (pages *Pages) recordPath(q *web.Request, resource, id string) string {
+	res := pages.resource(resource)
 	if res.Page == "" || !q.Sees(res.Area) || !q.Has(res.Component) {
 		return ""
 	}

@@ -32,12 +32,12 @@ func reportAt(q *web.Request, res resources.Resource) string { return q.Path(res
 
 // report shows the sums of the records of a list. It calls the operation of the report once, and reads each directory that a row names an
 // entry of. What can be grouped by and chosen are the parameters of the operation, and columns are the fields of its rows.
-func (room *Room) report(res resources.Resource) web.Handler {
+func (pages *Pages) report(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		op, in := q.Operation(res.Report), web.Input{Query: askedOf(q, res)}
 		title := q.T("records.report", res.Heading(q))
 		p := reportPage{
-			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.At)}}}, Tabs: room.tabs(q, res),
+			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.At)}}}, Tabs: pages.tabs(q, res),
 			Filter: reportFilter(q, res, op, in.Query), API: web.Shown{Curl: q.Curl(res.Report, in)},
 			Table: web.Table{Label: title, Empty: web.Empty{Title: q.T("records.report.none"), Text: q.T("records.report.none.text")}},
 		}
@@ -46,7 +46,7 @@ func (room *Room) report(res resources.Resource) web.Handler {
 		}
 		raw, err := web.Call[web.JSON](ctx, q, res.Report, in)
 		if known, ok := apierr.As(err); ok && (known.Status < http.StatusInternalServerError || known.Code == list.TooExpensive) {
-			if p.Note = room.noteOf(q, err); p.Note == nil {
+			if p.Note = pages.noteOf(q, err); p.Note == nil {
 				p.Note = &web.Note{Kind: web.Bad, Title: q.T("records.refused"), Text: known.Message}
 			}
 			return web.Show("records/report", title, p), nil
@@ -60,7 +60,7 @@ func (room *Room) report(res resources.Resource) web.Handler {
 		}
 		p.API = q.Show(res.Report, in, raw)
 		p.Header.Facts = q.T("records.report.zone", found.TimeZone)
-		err = room.sumsTable(ctx, q, reportColumns(op, found.GroupBy), found, &p.Table)
+		err = pages.sumsTable(ctx, q, reportColumns(op, found.GroupBy), found, &p.Table)
 		return web.Show("records/report", title, p), err
 	}
 }
@@ -129,12 +129,12 @@ func reportColumns(op httpapi.Operation, by []string) (all []resources.Column) {
 }
 
 // sumsTable fills the table with rows and totals.
-func (room *Room) sumsTable(ctx context.Context, q *web.Request, columns []resources.Column, found sums, t *web.Table) error {
+func (pages *Pages) sumsTable(ctx context.Context, q *web.Request, columns []resources.Column, found sums, t *web.Table) error {
 	names := &directories{q: q}
 	row := func(r resources.Record) ([]web.Cell, error) {
 		cells := make([]web.Cell, len(columns))
 		for i, c := range columns {
-			cell, err := room.cell(ctx, q, c, r, names)
+			cell, err := pages.cell(ctx, q, c, r, names)
 			if err != nil {
 				return nil, err
 			}

@@ -21,12 +21,12 @@ type saveForm struct {
 }
 
 // savedViews puts the views of the list on its page, and the form that saves one.
-func (room *Room) savedViews(ctx context.Context, q *web.Request, res resources.Resource, in asked, p *listPage) error {
+func (pages *Pages) savedViews(ctx context.Context, q *web.Request, res resources.Resource, in asked, p *listPage) error {
 	o, ok := owner(q)
 	if !ok {
 		return nil
 	}
-	saved, err := room.Views.Views(ctx, o, res.Name)
+	saved, err := pages.Views.Views(ctx, o, res.Name)
 	if err != nil {
 		return err
 	}
@@ -63,26 +63,26 @@ type viewForm struct {
 }
 
 // views lists the views of the person.
-func (room *Room) views(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return room.viewsWith(ctx, q, nil)
+func (pages *Pages) views(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.viewsWith(ctx, q, nil)
 }
 
-func (room *Room) viewsWith(ctx context.Context, q *web.Request, refusal error) (web.Answer, error) {
+func (pages *Pages) viewsWith(ctx context.Context, q *web.Request, refusal error) (web.Answer, error) {
 	o, ok := owner(q)
 	if !ok {
 		return web.Answer{}, web.Refusal(http.StatusForbidden, "error.role")
 	}
-	all, err := room.Views.OwnViews(ctx, o)
+	all, err := pages.Views.OwnViews(ctx, o)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	p := viewsPage{Header: web.Header{Title: q.T("records.views"), Facts: q.T("records.views.intro")}, Empty: web.Table{Empty: web.Empty{Title: q.T("records.views.none"), Text: q.T("records.views.none.text")}}}
 	for _, v := range all {
-		i := indexOf(room.resources, v.List)
+		i := indexOf(pages.resources, v.List)
 		if i < 0 {
 			continue // a list that this release does not have
 		}
-		res := room.resources[i]
+		res := pages.resources[i]
 		p.Views = append(p.Views, viewForm{
 			ID: v.ID.String(), Name: v.Name, List: res.Heading(q), Href: askedIn(q, res, parse(v.Query)).address(q), Post: q.Path("/views/change"), Shared: v.Shared, Share: q.Allows(res.Scope, true),
 			Delete: web.Action{ID: "delete-" + v.ID.String(), Text: q.T("records.view.delete"), Post: q.Path("/views/delete"), Kind: "danger", Small: true, Values: map[string]string{"id": v.ID.String()}, Confirm: q.T("records.view.delete.confirm", v.Name)},
@@ -97,36 +97,36 @@ func (room *Room) viewsWith(ctx context.Context, q *web.Request, refusal error) 
 }
 
 // saveView keeps the list as it was shown.
-func (room *Room) saveView(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) saveView(ctx context.Context, q *web.Request) (web.Answer, error) {
 	o, ok := owner(q)
 	if !ok {
 		return web.Answer{}, web.Refusal(http.StatusForbidden, "error.role")
 	}
-	i := indexOf(room.resources, q.Form.Get("list"))
+	i := indexOf(pages.resources, q.Form.Get("list"))
 	if i < 0 {
 		return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
 	}
-	res := room.resources[i]
+	res := pages.resources[i]
 	in := askedIn(q, res, parse(q.Form.Get("query"))).with("cursor", "")
 	shared := q.Form.Get("shared") == "true"
 	if shared && !q.Allows(res.Scope, true) {
 		return web.Answer{}, web.Refusal(http.StatusForbidden, "error.role")
 	}
 	err := q.Change(ctx, "saveView", func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
-		v, err := room.Views.SaveView(ctx, tx, o, accounts.ViewInput{List: res.Name, Query: in.values().Encode(), Name: q.Form.Get("name"), Shared: shared})
+		v, err := pages.Views.SaveView(ctx, tx, o, accounts.ViewInput{List: res.Name, Query: in.values().Encode(), Name: q.Form.Get("name"), Shared: shared})
 		return web.Changed{Entity: v.ID.String(), After: v}, err
 	})
 	if apierr.Is(err, "VALIDATION_ERROR") {
-		return room.viewsWith(ctx, q, err)
+		return pages.viewsWith(ctx, q, err)
 	}
 	return web.Go(in.done(q, "records_view")), err
 }
 
 // changeView renames a view, and shares it or not.
-func (room *Room) changeView(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return room.onView(ctx, q, "changeView", func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error) {
-		before, after, err := room.Views.ChangeView(ctx, tx, o, id, q.Form.Get("name"), q.Form.Get("shared") == "true")
-		if i := indexOf(room.resources, before.List); err == nil && after.Shared && !before.Shared && (i < 0 || !q.Allows(room.resources[i].Scope, true)) {
+func (pages *Pages) changeView(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.onView(ctx, q, "changeView", func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error) {
+		before, after, err := pages.Views.ChangeView(ctx, tx, o, id, q.Form.Get("name"), q.Form.Get("shared") == "true")
+		if i := indexOf(pages.resources, before.List); err == nil && after.Shared && !before.Shared && (i < 0 || !q.Allows(pages.resources[i].Scope, true)) {
 			err = web.Refusal(http.StatusForbidden, "error.role")
 		}
 		return web.Changed{Entity: id.String(), Before: before, After: after}, err
@@ -134,14 +134,14 @@ func (room *Room) changeView(ctx context.Context, q *web.Request) (web.Answer, e
 }
 
 // deleteView deletes a view.
-func (room *Room) deleteView(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return room.onView(ctx, q, "deleteView", func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error) {
-		before, err := room.Views.DeleteView(ctx, tx, o, id)
+func (pages *Pages) deleteView(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.onView(ctx, q, "deleteView", func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error) {
+		before, err := pages.Views.DeleteView(ctx, tx, o, id)
 		return web.Changed{Entity: id.String(), Before: before}, err
 	})
 }
 
-func (room *Room) onView(
+func (pages *Pages) onView(
 	ctx context.Context, q *web.Request, operation string, do func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error),
 ) (web.Answer, error) {
 	o, ok := owner(q)
@@ -157,7 +157,7 @@ func (room *Room) onView(
 	case errors.Is(err, accounts.ErrView):
 		return web.Answer{}, web.NoPage()
 	case apierr.Is(err, "VALIDATION_ERROR"):
-		return room.viewsWith(ctx, q, err)
+		return pages.viewsWith(ctx, q, err)
 	}
 	return web.Go(q.Path("/views?done=records_view")), err
 }

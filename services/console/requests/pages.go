@@ -35,24 +35,24 @@ type Events interface {
 	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) ([]webhooks.Logged, uuid.UUID, error)
 }
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Requests Service
 	Events   Events
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "requests" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "requests" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.Requests, scope, "/requests", r.list),
-		web.Get(web.Requests, scope, "/requests/errors", r.errors),
-		web.Get(web.Requests, scope, "/requests/{id}", r.show),
+		web.Get(web.Requests, scope, "/requests", pages.list),
+		web.Get(web.Requests, scope, "/requests/errors", pages.errors),
+		web.Get(web.Requests, scope, "/requests/{id}", pages.show),
 	}
 }
 
@@ -72,7 +72,7 @@ func tabs(q *web.Request, query filters, errors bool) []web.Tab {
 	}
 }
 
-func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := filtersIn(q)
 	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	if err != nil {
@@ -169,7 +169,7 @@ type errorsPage struct {
 }
 
 // errors counts the refused requests by their code.
-func (r *Room) errors(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) errors(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := filtersIn(q)
 	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	if err != nil {
@@ -179,17 +179,17 @@ func (r *Room) errors(ctx context.Context, q *web.Request) (web.Answer, error) {
 	query, err := in.query()
 	var found requests.ErrorGroups
 	if err == nil {
-		found, err = r.Requests.Errors(ctx, q.Caller, query)
+		found, err = pages.Requests.Errors(ctx, q.Caller, query)
 	}
 	p.Filter = in.form(q, "/requests/errors", tokens, err)
 	if known, ok := apierr.As(err); err != nil && (!ok || known.Status >= 500) {
 		return web.Answer{}, err
 	}
-	p.Note, p.Table = r.groups(q, in, found)
+	p.Note, p.Table = pages.groups(q, in, found)
 	return web.Show("requests/errors", q.T("requests.errors"), p), nil
 }
 
-func (r *Room) groups(q *web.Request, in filters, found requests.ErrorGroups) (web.Note, web.Table) {
+func (pages *Pages) groups(q *web.Request, in filters, found requests.ErrorGroups) (web.Note, web.Table) {
 	t := web.Table{
 		Label: q.T("requests.errors"),
 		Columns: []web.Column{

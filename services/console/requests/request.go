@@ -25,7 +25,7 @@ type requestPage struct {
 	API    web.Shown
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
@@ -52,7 +52,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("requests.change_token"), Href: q.Path("/tokens/" + d.TokenID.String() + "/change")})
 	}
 	if len(d.EventIDs) > 0 {
-		if p.Events, err = r.events(ctx, q, d); err != nil {
+		if p.Events, err = pages.events(ctx, q, d); err != nil {
 			return web.Answer{}, err
 		}
 	}
@@ -128,8 +128,8 @@ func factsOf(q *web.Request, d requests.RequestDetail) []web.Fact {
 }
 
 // events are those that the request caused.
-func (r *Room) events(ctx context.Context, q *web.Request, d requests.RequestDetail) (web.Table, error) {
-	found, _, err := r.Events.Latest(ctx, q.Caller, webhooks.LatestQuery{IDs: append([]uuid.UUID{}, d.EventIDs...), Limit: 50})
+func (pages *Pages) events(ctx context.Context, q *web.Request, d requests.RequestDetail) (web.Table, error) {
+	found, _, err := pages.Events.Latest(ctx, q.Caller, webhooks.LatestQuery{IDs: append([]uuid.UUID{}, d.EventIDs...), Limit: 50})
 	t := web.Table{
 		Label: q.T("area.events"), Columns: []web.Column{{Text: q.T("events.name")}, {Text: q.T("events.version"), Num: true}, {Text: q.T("audit.when")}, {Text: q.T("events.id")}},
 		Empty: web.Empty{Title: q.T("events.none"), Text: q.T("requests.events.pending")},

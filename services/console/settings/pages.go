@@ -22,20 +22,20 @@ const scope = "company"
 // own are the settings that people of a company change; operators change the others.
 var own = []string{"name", "timeZone", "locale", "currency", "countryPrefix", "stockPolicy", "accrualPercent"}
 
-// Room has the page.
-type Room struct{}
+// Pages are the pages of the area.
+type Pages struct{}
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "settings" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "settings" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.CompanySettings, scope, "/settings", r.show),
-		web.Post(web.CompanySettings, scope, "/settings", r.save),
+		web.Get(web.CompanySettings, scope, "/settings", pages.show),
+		web.Post(web.CompanySettings, scope, "/settings", pages.save),
 	}
 }
 
@@ -46,19 +46,19 @@ type page struct {
 	Fixed  []web.Fact
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	raw, err := web.CallAdmin[web.JSON](ctx, q, "getCompany", web.Input{})
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return r.page(q, raw, fields(q))
+	return pages.page(q, raw, fields(q))
 }
 
 func fields(q *web.Request) web.Fields {
 	return web.Fields{Op: q.AdminOperation("updateCompany"), Only: own, Texts: "settings"}
 }
 
-func (r *Room) page(q *web.Request, raw web.JSON, f web.Fields) (web.Answer, error) {
+func (pages *Pages) page(q *web.Request, raw web.JSON, f web.Fields) (web.Answer, error) {
 	var c company.Company
 	if err := web.Decode(raw, &c); err != nil {
 		return web.Answer{}, err
@@ -103,7 +103,7 @@ func fixed(q *web.Request, c company.Company) []web.Fact {
 	}
 }
 
-func (r *Room) save(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) save(ctx context.Context, q *web.Request) (web.Answer, error) {
 	f := fields(q)
 	_, err := web.CallAdmin[company.Company](ctx, q, "updateCompany", web.Input{Body: q.BodyOf(f, q.Form)})
 	if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
@@ -112,7 +112,7 @@ func (r *Room) save(ctx context.Context, q *web.Request) (web.Answer, error) {
 			return web.Answer{}, readErr
 		}
 		f.Typed, f.Err = q.Form, err
-		a, err := r.page(q, raw, f)
+		a, err := pages.page(q, raw, f)
 		return a.Refuse(), err
 	}
 	return web.Go(q.Path("/settings?done=saved")), err

@@ -66,8 +66,8 @@ func closeForm(q *web.Request, s sales.Shift, refused error) *web.Form {
 }
 
 // cash puts cash into the drawer or takes some out.
-func (r *Room) cash(ctx context.Context, q *web.Request) (web.Answer, error) {
-	s, err := r.one(ctx, q)
+func (pages *Pages) cash(ctx context.Context, q *web.Request) (web.Answer, error) {
+	s, err := pages.one(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -76,12 +76,12 @@ func (r *Room) cash(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if _, err = web.Call[sales.CashMovement](ctx, q, "createCashMovement", in); err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.cash"), nil
 	}
-	return r.again(ctx, q, s, err, func(p *shiftPage) { p.Move = moveForm(q, s, err) })
+	return pages.again(ctx, q, s, err, func(p *shiftPage) { p.Move = moveForm(q, s, err) })
 }
 
 // close closes the shift with the cash that was counted.
-func (r *Room) close(ctx context.Context, q *web.Request) (web.Answer, error) {
-	s, err := r.one(ctx, q)
+func (pages *Pages) close(ctx context.Context, q *web.Request) (web.Answer, error) {
+	s, err := pages.one(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -90,15 +90,15 @@ func (r *Room) close(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if _, err = web.Call[sales.Shift](ctx, q, "closeShift", in); err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.close"), nil
 	}
-	return r.again(ctx, q, s, err, func(p *shiftPage) { p.Close = closeForm(q, s, err) })
+	return pages.again(ctx, q, s, err, func(p *shiftPage) { p.Close = closeForm(q, s, err) })
 }
 
 // again shows the page with a form that was refused.
-func (r *Room) again(ctx context.Context, q *web.Request, s sales.Shift, refused error, change func(*shiftPage)) (web.Answer, error) {
+func (pages *Pages) again(ctx context.Context, q *web.Request, s sales.Shift, refused error, change func(*shiftPage)) (web.Answer, error) {
 	if known, ok := apierr.As(refused); !ok || known.Status >= 500 {
 		return web.Answer{}, refused
 	}
-	p, err := r.fill(ctx, q, s)
+	p, err := pages.fill(ctx, q, s)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -111,11 +111,11 @@ type openPage struct {
 	Form   web.Form
 }
 
-func (r *Room) openForm(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.opening(ctx, q, nil)
+func (pages *Pages) openForm(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.opening(ctx, q, nil)
 }
 
-func (r *Room) opening(ctx context.Context, q *web.Request, refused error) (web.Answer, error) {
+func (pages *Pages) opening(ctx context.Context, q *web.Request, refused error) (web.Answer, error) {
 	branches, err := choices(ctx, q, "listBranches", func(b company.BranchEntry) web.Option { return web.Option{Value: b.ID.String(), Text: b.Name} })
 	if err != nil {
 		return web.Answer{}, err
@@ -159,7 +159,7 @@ func choices[E any](ctx context.Context, q *web.Request, op string, choice func(
 }
 
 // open opens a shift of the person.
-func (r *Room) open(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) open(ctx context.Context, q *web.Request) (web.Answer, error) {
 	s, err := web.Call[sales.Shift](ctx, q, "openShift", web.Input{Key: q.Form.Get("key"), Body: q.BodyOf(web.Fields{Op: q.Operation("openShift"), Only: openFields}, minor(q))})
 	if err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.open"), nil
@@ -167,6 +167,6 @@ func (r *Room) open(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if known, ok := apierr.As(err); !ok || known.Status >= 500 {
 		return web.Answer{}, err
 	}
-	a, err := r.opening(ctx, q, err)
+	a, err := pages.opening(ctx, q, err)
 	return a.Refuse(), err
 }

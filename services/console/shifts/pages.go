@@ -17,22 +17,22 @@ const (
 	component = "cashier"
 )
 
-// Room has the pages.
-type Room struct{}
+// Pages are the pages of the area.
+type Pages struct{}
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "shifts" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "shifts" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return web.Within(component,
-		web.Get(web.Sales, scope, "/shifts/open", r.openForm),
-		web.Post(web.Sales, scope, "/shifts/open", r.open),
-		web.Get(web.Sales, scope, "/shifts/{id}", r.show),
-		web.Post(web.Sales, scope, "/shifts/{id}/cash", r.cash),
-		web.Post(web.Sales, scope, "/shifts/{id}/close", r.close),
+		web.Get(web.Sales, scope, "/shifts/open", pages.openForm),
+		web.Post(web.Sales, scope, "/shifts/open", pages.open),
+		web.Get(web.Sales, scope, "/shifts/{id}", pages.show),
+		web.Post(web.Sales, scope, "/shifts/{id}/cash", pages.cash),
+		web.Post(web.Sales, scope, "/shifts/{id}/close", pages.close),
 	)
 }

@@ -27,12 +27,12 @@ type shiftPage struct {
 	API     web.Shown
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	s, err := r.one(ctx, q)
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	s, err := pages.one(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	p, err := r.fill(ctx, q, s)
+	p, err := pages.fill(ctx, q, s)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -40,7 +40,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 }
 
 // one reads the shift that the address names.
-func (r *Room) one(ctx context.Context, q *web.Request) (sales.Shift, error) {
+func (pages *Pages) one(ctx context.Context, q *web.Request) (sales.Shift, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return sales.Shift{}, err
@@ -51,7 +51,7 @@ func (r *Room) one(ctx context.Context, q *web.Request) (sales.Shift, error) {
 // isOpen reports whether a shift still sells.
 func isOpen(s sales.Shift) bool { return s.ClosedAt == nil }
 
-func (r *Room) fill(ctx context.Context, q *web.Request, s sales.Shift) (shiftPage, error) {
+func (pages *Pages) fill(ctx context.Context, q *web.Request, s sales.Shift) (shiftPage, error) {
 	p := shiftPage{
 		Header: web.Header{
 			Crumbs: []web.Link{{Text: q.T("area.sales"), Href: q.Path("/sales")}, {Text: q.T("shifts.title"), Href: q.Path("/shifts")}}, Title: q.T("shifts.number", s.Number),
@@ -81,10 +81,10 @@ func (r *Room) fill(ctx context.Context, q *web.Request, s sales.Shift) (shiftPa
 		p.Move, p.Close = moveForm(q, s, nil), closeForm(q, s, nil)
 	}
 	p.API = q.Show("getShift", web.ByID(s.ID), s)
-	if err := r.movements(ctx, q, s, &p); err != nil {
+	if err := pages.movements(ctx, q, s, &p); err != nil {
 		return p, err
 	}
-	return p, r.sales(ctx, q, s, &p)
+	return p, pages.sales(ctx, q, s, &p)
 }
 
 func count(n int64) string { return web.Decimal(strconv.FormatInt(n, 10)) }
@@ -127,7 +127,7 @@ func drawer(q *web.Request, s sales.Shift) []web.Fact {
 }
 
 // movements lists the cash that was put into the drawer or taken out of it.
-func (r *Room) movements(ctx context.Context, q *web.Request, s sales.Shift, p *shiftPage) error {
+func (pages *Pages) movements(ctx context.Context, q *web.Request, s sales.Shift, p *shiftPage) error {
 	in := web.ByID(s.ID)
 	in.Query = web.Query(sales.CashFilter{Params: list.Params{PageSize: rows, Cursor: q.Form.Get("cash")}})
 	found, err := web.Call[*list.Page[sales.CashMovement]](ctx, q, "listCashMovements", in)
@@ -155,7 +155,7 @@ func (r *Room) movements(ctx context.Context, q *web.Request, s sales.Shift, p *
 }
 
 // sales lists the latest sales and refunds of the shift.
-func (r *Room) sales(ctx context.Context, q *web.Request, s sales.Shift, p *shiftPage) error {
+func (pages *Pages) sales(ctx context.Context, q *web.Request, s sales.Shift, p *shiftPage) error {
 	filter := sales.Filter{Params: list.Params{PageSize: rows}, Kind: "all", ShiftID: &s.ID}
 	found, err := web.List[sales.ListItem](ctx, q, "listSales", filter)
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
-func (r *Room) linkForm(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.link(ctx, q, "")
+func (pages *Pages) linkForm(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.link(ctx, q, "")
 }
 
 // link shows what a link is for. Opening it changes nothing.
-func (r *Room) link(ctx context.Context, q *web.Request, fault string) (web.Answer, error) {
+func (pages *Pages) link(ctx context.Context, q *web.Request, fault string) (web.Answer, error) {
 	token := q.HTTP.PathValue("token")
-	l, err := r.Accounts.Link(ctx, token, q.Visit)
+	l, err := pages.Accounts.Link(ctx, token, q.Visit)
 	if errors.Is(err, accounts.ErrLink) {
-		return r.deadLink(q), nil
+		return pages.deadLink(q), nil
 	}
 	if err != nil {
 		return web.Answer{}, err
@@ -36,7 +36,7 @@ func (r *Room) link(ctx context.Context, q *web.Request, fault string) (web.Answ
 	return web.Show("signin/page", q.T("link."+l.Kind+".title"), p), nil
 }
 
-func (r *Room) deadLink(q *web.Request) web.Answer {
+func (pages *Pages) deadLink(q *web.Request) web.Answer {
 	return web.Show("signin/page", q.T("link.dead.title"), page{
 		Note:  &web.Note{Kind: web.Warn, Text: q.T("link.dead")},
 		Links: []web.Link{{Text: q.T("signin.forgot"), Href: "/sign-in/forgot"}, {Text: q.T("signin.back"), Href: "/sign-in"}},
@@ -44,26 +44,26 @@ func (r *Room) deadLink(q *web.Request) web.Answer {
 }
 
 // taken says what becomes of an invitation to an address that signs in to another company. The link goes on working.
-func (r *Room) taken(q *web.Request, email string) web.Answer {
+func (pages *Pages) taken(q *web.Request, email string) web.Answer {
 	return web.Show("signin/page", q.T("signin.title"), page{
 		Note: &web.Note{Kind: web.Warn, Text: q.T("link.taken", email)}, Links: []web.Link{{Text: q.T("signin.back"), Href: "/sign-in"}},
 	}).Status(http.StatusConflict)
 }
 
-func (r *Room) useLink(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) useLink(ctx context.Context, q *web.Request) (web.Answer, error) {
 	token := q.HTTP.PathValue("token")
-	l, err := r.Accounts.Link(ctx, token, q.Visit)
+	l, err := pages.Accounts.Link(ctx, token, q.Visit)
 	if errors.Is(err, accounts.ErrLink) {
-		return r.deadLink(q), nil
+		return pages.deadLink(q), nil
 	}
 	if err != nil {
 		return web.Answer{}, err
 	}
 	var password accounts.Password
 	if l.Kind != accounts.SignInLink {
-		password, err = r.Accounts.NewPassword(ctx, "password", q.Form.Get("password"), l.Email)
+		password, err = pages.Accounts.NewPassword(ctx, "password", q.Form.Get("password"), l.Email)
 		if fault := web.FaultOf(err, "password"); fault != "" {
-			a, err := r.link(ctx, q, fault)
+			a, err := pages.link(ctx, q, fault)
 			return a.Refuse(), err
 		}
 		if err != nil {
@@ -72,17 +72,17 @@ func (r *Room) useLink(ctx context.Context, q *web.Request) (web.Answer, error) 
 	}
 	var e accounts.Entered
 	err = q.ChangeAccount(ctx, l.Owner, l.Email, "use_link_"+l.Kind, func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
-		if err := r.admitted(ctx, tx, l.Owner, l.Kind == accounts.Invitation, accounts.ErrLink); err != nil {
+		if err := pages.admitted(ctx, tx, l.Owner, l.Kind == accounts.Invitation, accounts.ErrLink); err != nil {
 			return c, err
 		}
-		_, e, err = r.Accounts.UseLink(ctx, tx, token, password, q.Visit)
+		_, e, err = pages.Accounts.UseLink(ctx, tx, token, password, q.Visit)
 		return c, err
 	})
 	switch {
 	case errors.Is(err, accounts.ErrLink):
-		return r.deadLink(q), nil
+		return pages.deadLink(q), nil
 	case errors.Is(err, accounts.ErrAddressTaken):
-		return r.taken(q, l.Email), nil
+		return pages.taken(q, l.Email), nil
 	case err != nil:
 		return web.Answer{}, err
 	case l.Kind == accounts.SignInLink:
@@ -94,8 +94,8 @@ func (r *Room) useLink(ctx context.Context, q *web.Request) (web.Answer, error) 
 }
 
 // admitted makes sure that a user may come in, or returns refused. Whoever accepts an invitation is active from then on.
-func (r *Room) admitted(ctx context.Context, tx *db.Tx, o accounts.Owner, accepts bool, refused error) error {
-	u, err := r.Users.User(ctx, access.System(o.Company), o.User)
+func (pages *Pages) admitted(ctx context.Context, tx *db.Tx, o accounts.Owner, accepts bool, refused error) error {
+	u, err := pages.Users.User(ctx, access.System(o.Company), o.User)
 	if apierr.Is(err, "USER_NOT_FOUND") {
 		return refused
 	}
@@ -106,7 +106,7 @@ func (r *Room) admitted(ctx context.Context, tx *db.Tx, o accounts.Owner, accept
 		return refused
 	}
 	if accepts && u.Status == company.UserInvited {
-		_, err = r.Users.ActivateUser(ctx, tx, access.System(o.Company), o.User)
+		_, err = pages.Users.ActivateUser(ctx, tx, access.System(o.Company), o.User)
 		return err
 	}
 	if u.Status != company.UserActive {

@@ -30,42 +30,42 @@ type Users interface {
 	ActivateUser(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (company.User, error)
 }
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Accounts  *accounts.Service
 	Users     Users
 	Operators *secret.Operators // nil = no operators
 	Log       *slog.Logger
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "signin" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "signin" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.Account, "", "/sign-in", r.form).For(web.Anyone),
-		web.Post(web.Account, "", "/sign-in", r.enter).For(web.Anyone),
-		web.Get(web.Account, "", "/sign-in/code", r.codeForm).For(web.Anyone),
-		web.Post(web.Account, "", "/sign-in/code", r.enterCode).For(web.Anyone),
-		web.Post(web.Account, "", "/sign-in/passkey/options", r.passkeyOptions).For(web.Anyone),
-		web.Post(web.Account, "", "/sign-in/passkey", r.enterByPasskey).For(web.Anyone),
-		web.Get(web.Account, "", "/sign-in/provider", r.toProvider).For(web.Anyone),
-		web.Get(web.Account, "", web.ProviderCallback, r.fromProvider).For(web.Anyone),
-		web.Get(web.Account, "", "/sign-in/forgot", r.forgotForm).For(web.Anyone),
-		web.Post(web.Account, "", "/sign-in/forgot", r.forgot).For(web.Anyone),
-		web.Get(web.Account, "", "/sign-in/operator", r.operatorForm).For(web.Anyone),
-		web.Post(web.Account, "", "/sign-in/operator", r.enterOperator).For(web.Anyone),
-		web.Get(web.Account, "", "/link/{token}", r.linkForm).For(web.Anyone),
-		web.Post(web.Account, "", "/link/{token}", r.useLink).For(web.Anyone),
-		web.Post(web.Account, "", "/sign-out", r.leave).For(web.Anyone),
+		web.Get(web.Account, "", "/sign-in", pages.form).For(web.Anyone),
+		web.Post(web.Account, "", "/sign-in", pages.enter).For(web.Anyone),
+		web.Get(web.Account, "", "/sign-in/code", pages.codeForm).For(web.Anyone),
+		web.Post(web.Account, "", "/sign-in/code", pages.enterCode).For(web.Anyone),
+		web.Post(web.Account, "", "/sign-in/passkey/options", pages.passkeyOptions).For(web.Anyone),
+		web.Post(web.Account, "", "/sign-in/passkey", pages.enterByPasskey).For(web.Anyone),
+		web.Get(web.Account, "", "/sign-in/provider", pages.toProvider).For(web.Anyone),
+		web.Get(web.Account, "", web.ProviderCallback, pages.fromProvider).For(web.Anyone),
+		web.Get(web.Account, "", "/sign-in/forgot", pages.forgotForm).For(web.Anyone),
+		web.Post(web.Account, "", "/sign-in/forgot", pages.forgot).For(web.Anyone),
+		web.Get(web.Account, "", "/sign-in/operator", pages.operatorForm).For(web.Anyone),
+		web.Post(web.Account, "", "/sign-in/operator", pages.enterOperator).For(web.Anyone),
+		web.Get(web.Account, "", "/link/{token}", pages.linkForm).For(web.Anyone),
+		web.Post(web.Account, "", "/link/{token}", pages.useLink).For(web.Anyone),
+		web.Post(web.Account, "", "/sign-out", pages.leave).For(web.Anyone),
 	}
 }
 
-// page is any page of this room: a form with a sentence above, other ways in, and links below.
+// page is any page of this area: a form with a sentence above, other ways in, and links below.
 type page struct {
 	Intro   string
 	Note    *web.Note
@@ -75,14 +75,14 @@ type page struct {
 	Links   []web.Link
 }
 
-func (r *Room) form(_ context.Context, q *web.Request) (web.Answer, error) {
-	return r.signIn(q, attempt{next: web.Next(q.Form.Get("next"))}), nil
+func (pages *Pages) form(_ context.Context, q *web.Request) (web.Answer, error) {
+	return pages.signIn(q, attempt{next: web.Next(q.Form.Get("next"))}), nil
 }
 
 // attempt is what is known of somebody who signs in.
 type attempt struct{ email, next, fault string }
 
-func (r *Room) signIn(q *web.Request, a attempt) web.Answer {
+func (pages *Pages) signIn(q *web.Request, a attempt) web.Answer {
 	p := page{
 		Form: &web.Form{Post: "/sign-in", Button: q.T("signin.button"), Fault: a.fault, Hidden: map[string]string{"next": a.next}, Fields: []web.Field{
 			{Name: "email", Label: q.T("signin.email"), Type: "email", Value: a.email, Autocomplete: "username", Required: true, Focus: a.email == ""},
@@ -90,41 +90,41 @@ func (r *Room) signIn(q *web.Request, a attempt) web.Answer {
 		}},
 		Links: []web.Link{{Text: q.T("signin.forgot"), Href: "/sign-in/forgot"}},
 	}
-	if r.Accounts.Passkeyed() {
+	if pages.Accounts.Passkeyed() {
 		p.Passkey = &web.PasskeyForm{
 			Form: web.Form{Post: "/sign-in/passkey", Button: q.T("signin.passkey"), Kind: "secondary", Hidden: map[string]string{"next": a.next}},
 			Ask:  "get", Options: "/sign-in/passkey/options", Failed: q.T("signin.passkey.failed"),
 		}
 	}
-	if host := r.Accounts.Provider(); host != "" {
+	if host := pages.Accounts.Provider(); host != "" {
 		p.Other = append(p.Other, web.Link{Text: q.T("signin.provider", host), Href: web.With("/sign-in/provider", "next", a.next)})
 	}
-	if r.Operators != nil {
+	if pages.Operators != nil {
 		p.Links = append(p.Links, web.Link{Text: q.T("signin.operator"), Href: "/sign-in/operator"})
 	}
 	return web.Show("signin/page", q.T("signin.title"), p)
 }
 
-func (r *Room) enter(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) enter(ctx context.Context, q *web.Request) (web.Answer, error) {
 	a := attempt{email: q.Form.Get("email"), next: web.Next(q.Form.Get("next"))}
-	e, err := r.Accounts.SignIn(ctx, accounts.Credentials{Email: a.email, Password: q.Form.Get("password")}, q.Visit)
-	return r.entered(q, a, e, err)
+	e, err := pages.Accounts.SignIn(ctx, accounts.Credentials{Email: a.email, Password: q.Form.Get("password")}, q.Visit)
+	return pages.entered(q, a, e, err)
 }
 
 // entered leads whoever is in to where they wanted to go, by way of the second factor where that is missing, and shows everybody else
 // the page again, with why.
-func (r *Room) entered(q *web.Request, a attempt, e accounts.Entered, err error) (web.Answer, error) {
+func (pages *Pages) entered(q *web.Request, a attempt, e accounts.Entered, err error) (web.Answer, error) {
 	var limited *accounts.LimitedError
 	switch {
 	case errors.Is(err, accounts.ErrRefused):
 		a.fault = q.T("signin.refused")
-		return r.signIn(q, a).Refuse(), nil
+		return pages.signIn(q, a).Refuse(), nil
 	case errors.As(err, &limited):
 		a.fault = q.T("error.limited", limited.Wait.Round(time.Second))
-		return r.signIn(q, a).Later(http.StatusTooManyRequests, limited.Wait), nil
+		return pages.signIn(q, a).Later(http.StatusTooManyRequests, limited.Wait), nil
 	case errors.Is(err, accounts.ErrBusy):
 		a.fault = q.T("error.busy")
-		return r.signIn(q, a).Later(http.StatusServiceUnavailable, accounts.RetryBusy), nil
+		return pages.signIn(q, a).Later(http.StatusServiceUnavailable, accounts.RetryBusy), nil
 	case err != nil:
 		return web.Answer{}, err
 	case e.NeedsCode():
@@ -133,11 +133,11 @@ func (r *Room) entered(q *web.Request, a attempt, e accounts.Entered, err error)
 	return web.Go(a.next).SignedIn(q, e), nil
 }
 
-func (r *Room) codeForm(_ context.Context, q *web.Request) (web.Answer, error) {
-	return r.code(q, web.Next(q.Form.Get("next")), ""), nil
+func (pages *Pages) codeForm(_ context.Context, q *web.Request) (web.Answer, error) {
+	return pages.code(q, web.Next(q.Form.Get("next")), ""), nil
 }
 
-func (r *Room) code(q *web.Request, next, fault string) web.Answer {
+func (pages *Pages) code(q *web.Request, next, fault string) web.Answer {
 	return web.Show("signin/page", q.T("signin.code.title"), page{
 		Intro: q.T("signin.code.intro"),
 		Form: &web.Form{
@@ -148,20 +148,20 @@ func (r *Room) code(q *web.Request, next, fault string) web.Answer {
 	})
 }
 
-func (r *Room) enterCode(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) enterCode(ctx context.Context, q *web.Request) (web.Answer, error) {
 	next := web.Next(q.Form.Get("next"))
 	if !q.Session.NeedsCode() {
 		return web.Go("/sign-in"), nil
 	}
-	e, err := r.Accounts.EnterCode(ctx, q.Session, q.Form.Get("code"), q.Visit)
+	e, err := pages.Accounts.EnterCode(ctx, q.Session, q.Form.Get("code"), q.Visit)
 	var limited *accounts.LimitedError
 	switch {
 	case errors.As(err, &limited):
-		return r.code(q, next, q.T("error.limited", limited.Wait.Round(time.Second))).Later(http.StatusTooManyRequests, limited.Wait), nil
+		return pages.code(q, next, q.T("error.limited", limited.Wait.Round(time.Second))).Later(http.StatusTooManyRequests, limited.Wait), nil
 	case errors.Is(err, accounts.ErrBusy):
-		return r.code(q, next, q.T("error.busy")).Later(http.StatusServiceUnavailable, accounts.RetryBusy), nil
+		return pages.code(q, next, q.T("error.busy")).Later(http.StatusServiceUnavailable, accounts.RetryBusy), nil
 	case web.FaultOf(err, "code") != "":
-		return r.code(q, next, q.T("signin.code.wrong")).Refuse(), nil
+		return pages.code(q, next, q.T("signin.code.wrong")).Refuse(), nil
 	case errors.Is(err, accounts.ErrSession), errors.Is(err, accounts.ErrRefused):
 		return web.Go("/sign-in"), nil
 	case err != nil:
@@ -170,7 +170,7 @@ func (r *Room) enterCode(ctx context.Context, q *web.Request) (web.Answer, error
 	return web.Go(next).SignedIn(q, e), nil
 }
 
-func (r *Room) forgotForm(_ context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) forgotForm(_ context.Context, q *web.Request) (web.Answer, error) {
 	return web.Show("signin/page", q.T("forgot.title"), page{
 		Intro: q.T("forgot.intro"),
 		Form: &web.Form{Post: "/sign-in/forgot", Button: q.T("forgot.button"), Fields: []web.Field{
@@ -180,8 +180,8 @@ func (r *Room) forgotForm(_ context.Context, q *web.Request) (web.Answer, error)
 	}), nil
 }
 
-func (r *Room) forgot(ctx context.Context, q *web.Request) (web.Answer, error) {
-	if err := r.Accounts.Forgot(ctx, q.Form.Get("email"), q.Visit); err != nil {
+func (pages *Pages) forgot(ctx context.Context, q *web.Request) (web.Answer, error) {
+	if err := pages.Accounts.Forgot(ctx, q.Form.Get("email"), q.Visit); err != nil {
 		return web.Answer{}, err
 	}
 	return web.Show("signin/page", q.T("forgot.title"), page{
@@ -189,11 +189,11 @@ func (r *Room) forgot(ctx context.Context, q *web.Request) (web.Answer, error) {
 	}), nil
 }
 
-func (r *Room) operatorForm(_ context.Context, q *web.Request) (web.Answer, error) {
-	return r.operator(q, ""), nil
+func (pages *Pages) operatorForm(_ context.Context, q *web.Request) (web.Answer, error) {
+	return pages.operator(q, ""), nil
 }
 
-func (r *Room) operator(q *web.Request, fault string) web.Answer {
+func (pages *Pages) operator(q *web.Request, fault string) web.Answer {
 	return web.Show("signin/page", q.T("operator.title"), page{
 		Intro: q.T("operator.intro"),
 		Form: &web.Form{Post: "/sign-in/operator", Button: q.T("signin.button"), Fault: fault, Fields: []web.Field{
@@ -203,27 +203,27 @@ func (r *Room) operator(q *web.Request, fault string) web.Answer {
 	})
 }
 
-func (r *Room) enterOperator(ctx context.Context, q *web.Request) (web.Answer, error) {
-	if r.Operators == nil {
-		return r.operator(q, q.T("operator.refused")).Refuse(), nil
+func (pages *Pages) enterOperator(ctx context.Context, q *web.Request) (web.Answer, error) {
+	if pages.Operators == nil {
+		return pages.operator(q, q.T("operator.refused")).Refuse(), nil
 	}
-	found, ok := r.Operators.Find(q.Form.Get("token"))
+	found, ok := pages.Operators.Find(q.Form.Get("token"))
 	if !ok {
-		if err := r.Accounts.RefuseOperator(ctx, q.Visit); !errors.Is(err, accounts.ErrRefused) {
+		if err := pages.Accounts.RefuseOperator(ctx, q.Visit); !errors.Is(err, accounts.ErrRefused) {
 			return web.Answer{}, err
 		}
-		return r.operator(q, q.T("operator.refused")).Refuse(), nil
+		return pages.operator(q, q.T("operator.refused")).Refuse(), nil
 	}
-	e, err := r.Accounts.EnterOperator(ctx, found.Fingerprint(), q.Visit)
+	e, err := pages.Accounts.EnterOperator(ctx, found.Fingerprint(), q.Visit)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	return web.Go("/companies").SignedIn(q, e), nil
 }
 
-func (r *Room) leave(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) leave(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Session.ID != uuid.Nil {
-		if err := r.Accounts.SignOut(ctx, q.Session); err != nil {
+		if err := pages.Accounts.SignOut(ctx, q.Session); err != nil {
 			return web.Answer{}, err
 		}
 	}

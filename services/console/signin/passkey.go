@@ -9,8 +9,8 @@ import (
 )
 
 // passkeyOptions are what the browser hands to an authenticator. They are not stored: the browser keeps what they are checked against.
-func (r *Room) passkeyOptions(_ context.Context, q *web.Request) (web.Answer, error) {
-	options, kept, err := r.Accounts.StartPasskeySignIn()
+func (pages *Pages) passkeyOptions(_ context.Context, q *web.Request) (web.Answer, error) {
+	options, kept, err := pages.Accounts.StartPasskeySignIn()
 	if errors.Is(err, accounts.ErrRefused) {
 		return web.Answer{}, web.NoPage()
 	}
@@ -20,9 +20,9 @@ func (r *Room) passkeyOptions(_ context.Context, q *web.Request) (web.Answer, er
 	return web.Data(options).Keep(q, kept), nil
 }
 
-func (r *Room) enterByPasskey(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) enterByPasskey(ctx context.Context, q *web.Request) (web.Answer, error) {
 	a := attempt{next: web.Next(q.Form.Get("next"))}
-	e, err := r.Accounts.SignInByPasskey(ctx, q.Kept(web.Ceremony), q.Form.Get("credential"), q.Visit)
+	e, err := pages.Accounts.SignInByPasskey(ctx, q.Kept(web.Ceremony), q.Form.Get("credential"), q.Visit)
 	switch {
 	case errors.Is(err, accounts.ErrCeremony):
 		a.fault = q.T("signin.late")
@@ -31,7 +31,7 @@ func (r *Room) enterByPasskey(ctx context.Context, q *web.Request) (web.Answer, 
 	case errors.Is(err, accounts.ErrCopied):
 		a.fault = q.T("signin.passkey.copied")
 	default:
-		return r.entered(q, a, e, err)
+		return pages.entered(q, a, e, err)
 	}
-	return r.signIn(q, a).Refuse(), nil
+	return pages.signIn(q, a).Refuse(), nil
 }

@@ -34,7 +34,7 @@ type listPage struct {
 	Table  web.Table
 }
 
-func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	level, search, in := web.OneOf(q.Form.Get("level"), levels), strings.TrimSpace(q.Form.Get("search")), q.Form.Get("warehouseId")
 	if runes := []rune(search); len(runes) > maxSearch {
 		search = string(runes[:maxSearch])
@@ -47,7 +47,7 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 		f.WarehouseID = &id
 	}
 	p := listPage{Header: web.Header{Title: q.T("stock.title"), Links: []web.Link{{Text: q.T("stock.list"), Href: q.Path("/stock/list")}, {Text: q.T("stock.movements"), Href: q.Path("/movements")}}}}
-	if err := r.filter(ctx, q, &p, in, search, level); err != nil {
+	if err := pages.filter(ctx, q, &p, in, search, level); err != nil {
 		return web.Answer{}, err
 	}
 	found, err := web.List[warehouse.StockItem](ctx, q, "listStocks", f)
@@ -57,7 +57,7 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	for _, l := range levels {
 		p.Tabs = append(p.Tabs, web.Tab{Text: levelText(q, l), Href: web.With(q.Path("/stock"), "level", l, "search", search, "warehouseId", in), Current: l == level})
 	}
-	if p.Note, err = r.sentence(ctx, q, f, found); err != nil {
+	if p.Note, err = pages.sentence(ctx, q, f, found); err != nil {
 		return web.Answer{}, err
 	}
 	p.Table = tableOf(q, found.Items, f.WarehouseID == nil)
@@ -70,8 +70,8 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return web.Show("stock/list", q.T("stock.title"), p), nil
 }
 
-func (r *Room) filter(ctx context.Context, q *web.Request, p *listPage, in, search, level string) error {
-	all, err := r.warehouses(ctx, q, in)
+func (pages *Pages) filter(ctx context.Context, q *web.Request, p *listPage, in, search, level string) error {
+	all, err := pages.warehouses(ctx, q, in)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func options(q *web.Request, level string) (all []web.Option) {
 }
 
 // warehouses are the choices of a field.
-func (r *Room) warehouses(ctx context.Context, q *web.Request, selected string) (all []web.Option, err error) {
+func (pages *Pages) warehouses(ctx context.Context, q *web.Request, selected string) (all []web.Option, err error) {
 	found, err := web.List[warehouse.ListItem](ctx, q, "listWarehouses", warehouse.Filter{Params: list.Params{PageSize: maxWarehouses}, Sort: "name"})
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (r *Room) warehouses(ctx context.Context, q *web.Request, selected string) 
 }
 
 // sentence says how much has to be ordered again.
-func (r *Room) sentence(ctx context.Context, q *web.Request, f warehouse.StockFilter, found *list.Page[warehouse.StockItem]) (web.Note, error) {
+func (pages *Pages) sentence(ctx context.Context, q *web.Request, f warehouse.StockFilter, found *list.Page[warehouse.StockItem]) (web.Note, error) {
 	if len(f.Level) == 0 || f.Level[0] != "reorder" || found.Total == nil {
 		f.Level, f.Cursor, f.PageSize, f.Search = []string{"reorder"}, "", 1, ""
 		var err error

@@ -17,20 +17,20 @@ const (
 	component = "warehouse"
 )
 
-// Room has the pages.
-type Room struct{}
+// Pages are the pages of the area.
+type Pages struct{}
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "stock" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "stock" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return web.Within(component,
-		web.Get(web.Warehouse, scope, "/stock", r.list),
-		web.Get(web.Warehouse, scope, "/stock/{id}", r.show),
-		web.Post(web.Warehouse, scope, "/stock/{id}/adjust", r.adjust),
+		web.Get(web.Warehouse, scope, "/stock", pages.list),
+		web.Get(web.Warehouse, scope, "/stock/{id}", pages.show),
+		web.Post(web.Warehouse, scope, "/stock/{id}/adjust", pages.adjust),
 	)
 }

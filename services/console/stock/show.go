@@ -29,7 +29,7 @@ const maxStocks = 200
 var fields = []string{"warehouseId", "variantId", "targetQty", "reason", "reorderPoint"}
 
 // product reads the product that the address names.
-func (r *Room) product(ctx context.Context, q *web.Request) (catalog.Product, error) {
+func (pages *Pages) product(ctx context.Context, q *web.Request) (catalog.Product, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return catalog.Product{}, err
@@ -37,19 +37,19 @@ func (r *Room) product(ctx context.Context, q *web.Request) (catalog.Product, er
 	return web.Call[catalog.Product](ctx, q, "getProduct", web.ByID(id))
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	one, err := r.product(ctx, q)
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	one, err := pages.product(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	p, err := r.fill(ctx, q, one, nil)
+	p, err := pages.fill(ctx, q, one, nil)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	return web.Show("stock/product", one.Name, p), nil
 }
 
-func (r *Room) fill(ctx context.Context, q *web.Request, one catalog.Product, refused error) (p productPage, err error) {
+func (pages *Pages) fill(ctx context.Context, q *web.Request, one catalog.Product, refused error) (p productPage, err error) {
 	p.Header = web.Header{
 		Crumbs: []web.Link{{Text: q.T("stock.title"), Href: q.Path("/stock")}}, Title: one.Name, Facts: one.SKU, Links: []web.Link{{Text: q.T("stock.product"), Href: q.Path("/products/" + one.ID.String())}},
 	}
@@ -59,11 +59,11 @@ func (r *Room) fill(ctx context.Context, q *web.Request, one catalog.Product, re
 	}
 	p.Note = noteOf(q, found.Items)
 	p.Table = stocksOf(q, one, found.Items)
-	if err := r.movements(ctx, q, one, &p); err != nil {
+	if err := pages.movements(ctx, q, one, &p); err != nil {
 		return p, err
 	}
 	if q.Allows(scope, true) && one.HasStock {
-		p.Form, err = r.form(ctx, q, one, found.Items, refused)
+		p.Form, err = pages.form(ctx, q, one, found.Items, refused)
 	}
 	return p, err
 }
@@ -115,7 +115,7 @@ func stocksOf(q *web.Request, one catalog.Product, items []warehouse.StockItem) 
 }
 
 // movements lists how the stock changed, the latest first.
-func (r *Room) movements(ctx context.Context, q *web.Request, one catalog.Product, p *productPage) error {
+func (pages *Pages) movements(ctx context.Context, q *web.Request, one catalog.Product, p *productPage) error {
 	found, err := web.List[warehouse.Movement](ctx, q, "listStockMovements", warehouse.MovementFilter{Params: list.Params{PageSize: rows, Cursor: q.Form.Get("cursor")}, ProductID: &one.ID})
 	if err != nil {
 		return err
@@ -167,8 +167,8 @@ func reasonOf(q *web.Request, m warehouse.Movement) web.Cell {
 }
 
 // form asks for the quantity that was counted. Of a stock record that was chosen, it refuses a quantity that has changed since.
-func (r *Room) form(ctx context.Context, q *web.Request, one catalog.Product, items []warehouse.StockItem, refused error) (*web.Form, error) {
-	all, err := r.warehouses(ctx, q, "")
+func (pages *Pages) form(ctx context.Context, q *web.Request, one catalog.Product, items []warehouse.StockItem, refused error) (*web.Form, error) {
+	all, err := pages.warehouses(ctx, q, "")
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +214,8 @@ func idText(id *uuid.UUID) string {
 }
 
 // adjust sets a quantity by the command of the API.
-func (r *Room) adjust(ctx context.Context, q *web.Request) (web.Answer, error) {
-	one, err := r.product(ctx, q)
+func (pages *Pages) adjust(ctx context.Context, q *web.Request) (web.Answer, error) {
+	one, err := pages.product(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -228,7 +228,7 @@ func (r *Room) adjust(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if known, ok := apierr.As(err); !ok || known.Status >= 500 {
 		return web.Answer{}, err
 	}
-	p, errPage := r.fill(ctx, q, one, err)
+	p, errPage := pages.fill(ctx, q, one, err)
 	if errPage != nil {
 		return web.Answer{}, errPage
 	}

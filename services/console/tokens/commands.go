@@ -20,12 +20,12 @@ type oncePage struct {
 }
 
 // once is the page with the secret that was just made.
-func (r *Room) once(q *web.Request, t company.Issued, text string) web.Answer {
+func (pages *Pages) once(q *web.Request, t company.Issued, text string) web.Answer {
 	at := q.Path("/tokens/" + t.ID.String())
 	p := oncePage{
 		Header: web.Header{Title: t.Name, Facts: q.ScopesInWords(t.Scopes), Crumbs: []web.Link{{Text: q.T("area.tokens"), Href: q.Path("/tokens")}}},
 		Secret: web.Secret{Note: web.Note{Kind: web.Warn, Title: q.T("tokens.once.title"), Text: text}, Text: t.Text},
-		Curl:   web.Snippet{ID: "curl", Title: q.T("tokens.once.try"), Text: "curl -sS '" + r.API + "/token' -H 'Authorization: Bearer " + t.Text + "'"},
+		Curl:   web.Snippet{ID: "curl", Title: q.T("tokens.once.try"), Text: "curl -sS '" + pages.API + "/token' -H 'Authorization: Bearer " + t.Text + "'"},
 		Next:   []web.Link{{Text: q.T("tokens.once.kept"), Href: at}, {Text: q.T("area.quick_start"), Href: q.Path("/quick-start")}},
 	}
 	return web.Show("tokens/once", t.Name, p)
@@ -43,8 +43,8 @@ func rotation(q *web.Request, at string, t company.Token) *web.Form {
 	return &web.Form{Post: at + "/rotate", Button: q.T("tokens.rotate"), Hidden: q.Versioned(t.Version), Kind: "secondary", Fields: []web.Field{overlap}}
 }
 
-func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
-	before, err := r.token(ctx, q)
+func (pages *Pages) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
+	before, err := pages.token(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -55,25 +55,25 @@ func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := company.Rotation{TokenID: before.ID, Overlap: time.Duration(hours) * time.Hour}
 	var issued company.Issued
 	err = q.Change(ctx, "rotateToken", func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
-		issued, err = r.Company.RotateToken(ctx, tx, q.Expecting(), in)
+		issued, err = pages.Company.RotateToken(ctx, tx, q.Expecting(), in)
 		return web.Changed{Entity: before.ID.String(), Before: before, After: issued.Token}, err
 	})
 	if err != nil {
 		return web.Answer{}, err
 	}
 	if hours == 0 {
-		return r.once(q, issued, q.T("tokens.once.at_once")), nil
+		return pages.once(q, issued, q.T("tokens.once.at_once")), nil
 	}
-	return r.once(q, issued, q.T("tokens.once.overlap", q.At(q.Now.Add(in.Overlap)).Short())), nil
+	return pages.once(q, issued, q.T("tokens.once.overlap", q.At(q.Now.Add(in.Overlap)).Short())), nil
 }
 
-func (r *Room) revoke(ctx context.Context, q *web.Request) (web.Answer, error) {
-	before, err := r.token(ctx, q)
+func (pages *Pages) revoke(ctx context.Context, q *web.Request) (web.Answer, error) {
+	before, err := pages.token(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	err = q.Change(ctx, "revokeToken", func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
-		after, err := r.Company.RevokeToken(ctx, tx, q.Caller, before.ID)
+		after, err := pages.Company.RevokeToken(ctx, tx, q.Caller, before.ID)
 		return web.Changed{Entity: before.ID.String(), Before: before, After: after}, err
 	})
 	return web.Go(q.Path("/tokens/" + before.ID.String() + "?done=token_revoked")), err

@@ -66,15 +66,15 @@ type formPage struct {
 	Button string
 }
 
-func (r *Room) newForm(_ context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) newForm(_ context.Context, q *web.Request) (web.Answer, error) {
 	if !q.Allows(scope, true) {
 		return web.Go(q.Path("/tokens")), nil // nothing that the person could send
 	}
-	return r.form(q, typed{Expires: "90"}, nil, nil), nil
+	return pages.form(q, typed{Expires: "90"}, nil, nil), nil
 }
 
 // form is the page of a new token, or of one that exists.
-func (r *Room) form(q *web.Request, in typed, of *company.Token, err error) web.Answer {
+func (pages *Pages) form(q *web.Request, in typed, of *company.Token, err error) web.Answer {
 	title, post, button, crumbs := q.T("tokens.issue"), q.Path("/tokens/new"), q.T("tokens.issue.button"), []web.Link{{Text: q.T("area.tokens"), Href: q.Path("/tokens")}}
 	if of != nil {
 		at := q.Path("/tokens/" + of.ID.String())
@@ -85,7 +85,7 @@ func (r *Room) form(q *web.Request, in typed, of *company.Token, err error) web.
 		hidden = q.Versioned(of.Version)
 	}
 	p := formPage{
-		Header: web.Header{Title: title, Crumbs: crumbs}, Post: post, Hidden: hidden, Button: button, Matrix: q.ScopeMatrix(r.Scopes, in.Scopes, true),
+		Header: web.Header{Title: title, Crumbs: crumbs}, Post: post, Hidden: hidden, Button: button, Matrix: q.ScopeMatrix(pages.Scopes, in.Scopes, true),
 		Fields: []web.Field{
 			{Name: "name", Label: q.T("tokens.name"), Value: in.Name, Required: true, Focus: of == nil, Autocomplete: "off", Help: q.T("tokens.name.help"), Fault: web.FaultOf(err, "name")},
 			expiryField(q, in, of, err),
@@ -133,11 +133,11 @@ func faultBelow(err error, field string) string {
 	return ""
 }
 
-func (r *Room) issue(ctx context.Context, q *web.Request) (web.Answer, error) {
-	in := typedIn(q, r.Scopes)
+func (pages *Pages) issue(ctx context.Context, q *web.Request) (web.Answer, error) {
+	in := typedIn(q, pages.Scopes)
 	end, ok := in.end(q)
 	if !ok {
-		return r.form(q, in, nil, apierr.InvalidField("lifetime", apierr.Format, "%s", q.T("tokens.until.wrong"))).Refuse(), nil
+		return pages.form(q, in, nil, apierr.InvalidField("lifetime", apierr.Format, "%s", q.T("tokens.until.wrong"))).Refuse(), nil
 	}
 	t := company.NewToken{Name: in.Name, Scopes: in.Scopes, IPAllowlist: in.ranges(), NeverExpires: end == nil}
 	if end != nil {
@@ -149,40 +149,40 @@ func (r *Room) issue(ctx context.Context, q *web.Request) (web.Answer, error) {
 	err := q.Change(ctx, "issueToken", func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
 		again := t // the transaction may run several times, and issuing normalizes its input
 		again.IPAllowlist = slices.Clone(t.IPAllowlist)
-		issued, err = r.Company.IssueToken(ctx, tx, q.Caller, again)
+		issued, err = pages.Company.IssueToken(ctx, tx, q.Caller, again)
 		return web.Changed{Entity: issued.ID.String(), After: issued.Token}, err
 	})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
-		return r.form(q, in, nil, err).Refuse(), nil
+		return pages.form(q, in, nil, err).Refuse(), nil
 	}
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return r.once(q, issued, q.T("tokens.once")), nil
+	return pages.once(q, issued, q.T("tokens.once")), nil
 }
 
-func (r *Room) changeForm(ctx context.Context, q *web.Request) (web.Answer, error) {
-	t, err := r.token(ctx, q)
+func (pages *Pages) changeForm(ctx context.Context, q *web.Request) (web.Answer, error) {
+	t, err := pages.token(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	if !q.Allows(scope, true) {
 		return web.Go(q.Path("/tokens/" + t.ID.String())), nil
 	}
-	return r.form(q, typed{Name: t.Name, Expires: keep, Addresses: strings.Join(t.IPAllowlist, "\n"), Scopes: t.Scopes}, &t, nil), nil
+	return pages.form(q, typed{Name: t.Name, Expires: keep, Addresses: strings.Join(t.IPAllowlist, "\n"), Scopes: t.Scopes}, &t, nil), nil
 }
 
-func (r *Room) change(ctx context.Context, q *web.Request) (web.Answer, error) {
-	before, err := r.token(ctx, q)
+func (pages *Pages) change(ctx context.Context, q *web.Request) (web.Answer, error) {
+	before, err := pages.token(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	in := typedIn(q, r.Scopes)
+	in := typedIn(q, pages.Scopes)
 	set, fields := company.TokenSettings{Name: in.Name, Scopes: in.Scopes, IPAllowlist: in.ranges()}, []string{"name", "scopes", "ipAllowlist"}
 	if in.Expires != keep {
 		end, ok := in.end(q)
 		if !ok {
-			return r.form(q, in, &before, apierr.InvalidField("expiresAt", apierr.Format, "%s", q.T("tokens.until.wrong"))).Refuse(), nil
+			return pages.form(q, in, &before, apierr.InvalidField("expiresAt", apierr.Format, "%s", q.T("tokens.until.wrong"))).Refuse(), nil
 		}
 		if end != nil {
 			at := jsontype.At(*end)
@@ -193,11 +193,11 @@ func (r *Room) change(ctx context.Context, q *web.Request) (web.Answer, error) {
 	err = q.Change(ctx, "updateToken", func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
 		again := set
 		again.IPAllowlist = slices.Clone(set.IPAllowlist)
-		after, err := r.Company.UpdateToken(ctx, tx, q.Expecting(), before.ID, record.PatchOf(again, fields...))
+		after, err := pages.Company.UpdateToken(ctx, tx, q.Expecting(), before.ID, record.PatchOf(again, fields...))
 		return web.Changed{Entity: before.ID.String(), Before: before, After: after}, err
 	})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
-		return r.form(q, in, &before, err).Refuse(), nil
+		return pages.form(q, in, &before, err).Refuse(), nil
 	}
 	return web.Go(q.Path("/tokens/" + before.ID.String() + "?done=token_changed")), err
 }

@@ -35,30 +35,30 @@ type Service interface {
 	RevokeToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (company.Token, error)
 }
 
-// Room has the pages.
-type Room struct {
+// Pages are the pages of the area.
+type Pages struct {
 	Company Service
 	Scopes  []string // all that there are
 	API     string   // address of the external API, for commands to copy
 }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "tokens" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "tokens" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.Tokens, scope, "/tokens", r.list),
-		web.Get(web.Tokens, scope, "/tokens/new", r.newForm),
-		web.Post(web.Tokens, scope, "/tokens/new", r.issue),
-		web.Get(web.Tokens, scope, "/tokens/{id}", r.show),
-		web.Get(web.Tokens, scope, "/tokens/{id}/change", r.changeForm),
-		web.Post(web.Tokens, scope, "/tokens/{id}/change", r.change),
-		web.Post(web.Tokens, scope, "/tokens/{id}/rotate", r.rotate),
-		web.Post(web.Tokens, scope, "/tokens/{id}/revoke", r.revoke),
+		web.Get(web.Tokens, scope, "/tokens", pages.list),
+		web.Get(web.Tokens, scope, "/tokens/new", pages.newForm),
+		web.Post(web.Tokens, scope, "/tokens/new", pages.issue),
+		web.Get(web.Tokens, scope, "/tokens/{id}", pages.show),
+		web.Get(web.Tokens, scope, "/tokens/{id}/change", pages.changeForm),
+		web.Post(web.Tokens, scope, "/tokens/{id}/change", pages.change),
+		web.Post(web.Tokens, scope, "/tokens/{id}/rotate", pages.rotate),
+		web.Post(web.Tokens, scope, "/tokens/{id}/revoke", pages.revoke),
 	}
 }
 
@@ -104,7 +104,7 @@ type listPage struct {
 // maxShown is how many tokens the list shows, the newest first. At most 50 are not revoked.
 const maxShown = 200
 
-func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	all := q.Form.Get("show") == "all"
 	in := web.Input{}
 	if all {
@@ -114,7 +114,7 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	people, err := r.people(ctx, q)
+	people, err := pages.people(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -195,7 +195,7 @@ func addresses(q *web.Request, t company.Token) string {
 // names are those of the people of a company.
 type names map[uuid.UUID]string
 
-func (r *Room) people(ctx context.Context, q *web.Request) (names, error) {
+func (pages *Pages) people(ctx context.Context, q *web.Request) (names, error) {
 	all, err := web.CallAdmin[[]company.User](ctx, q, "listUsers", web.Input{})
 	if err != nil {
 		return nil, err
@@ -232,16 +232,16 @@ type tokenPage struct {
 	Refresh string // address that the page is read from again; "" = it stays as it is
 }
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	t, err := r.token(ctx, q)
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+	t, err := pages.token(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	state, err := r.Company.TokenState(ctx, q.Caller, t)
+	state, err := pages.Company.TokenState(ctx, q.Caller, t)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	people, err := r.people(ctx, q)
+	people, err := pages.people(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -251,7 +251,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 			Title: t.Name, Chip: chipOf(q, t), Facts: q.ScopesInWords(t.Scopes), Crumbs: []web.Link{{Text: q.T("area.tokens"), Href: q.Path("/tokens")}},
 			Links: []web.Link{{Text: q.T("tokens.requests"), Href: web.With(q.Path("/requests"), "tokenId", t.ID.String())}},
 		},
-		Note: sentence(q, t, state), Facts: factsOf(q, t, state, people), Matrix: q.ScopeMatrix(r.Scopes, t.Scopes, false),
+		Note: sentence(q, t, state), Facts: factsOf(q, t, state, people), Matrix: q.ScopeMatrix(pages.Scopes, t.Scopes, false),
 	}
 	if state.Announcing {
 		p.Refresh = at
@@ -267,7 +267,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 }
 
 // token is the one in the address.
-func (r *Room) token(ctx context.Context, q *web.Request) (company.Token, error) {
+func (pages *Pages) token(ctx context.Context, q *web.Request) (company.Token, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return company.Token{}, err

@@ -1,5 +1,5 @@
 // Package web is the console: the pages that people open. It reads and changes records by the operations of the APIs, see [Call], with a
-// caller whose scopes follow from the role, and knows no SQL and no rule of its own. Each area is a package below, a [Room], with
+// caller whose scopes follow from the role, and knows no SQL and no rule of its own. Each area is a package below, a [Pages], with
 // its handlers and templates side by side. The layer lies between cmd and the services: no service imports it.
 // See docs/console.md.
 package web
@@ -97,8 +97,8 @@ const (
 	pageWithin = 10 * time.Second
 )
 
-// New returns the console with these rooms.
-func New(cfg Config, rooms ...Room) (*App, error) {
+// New returns the console with the pages of these areas.
+func New(cfg Config, areas ...Pages) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -111,16 +111,16 @@ func New(cfg Config, rooms ...Room) (*App, error) {
 		return nil, err
 	}
 	if cfg.Gallery {
-		rooms = append(rooms, gallery{})
+		areas = append(areas, gallery{})
 	}
-	if a.views, err = newViews(a, rooms); err != nil {
+	if a.views, err = newViews(a, areas); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", a.assets)
 	mux.HandleFunc("GET /{$}", a.entrance)
-	for _, r := range rooms {
-		for _, p := range r.Pages() {
+	for _, pages := range areas {
+		for _, p := range pages.Routes() {
 			a.pages = append(a.pages, p)
 			pageDuration.WithLabelValues(p.pattern(), "200") // it is there before the first request
 			if p.watch != nil {

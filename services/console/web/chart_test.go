@@ -67,7 +67,7 @@ func TestChartsOfLittle(t *testing.T) {
 
 func testRequest(t *testing.T) *Request {
 	t.Helper()
-	a, err := New(Config{}, []Room{}...)
+	a, err := New(Config{}, []Pages{}...)
 	require.NoError(t, err)
 	return &Request{app: a, lang: english, Zone: time.UTC, Now: time.Now()}
 }

@@ -15,10 +15,10 @@ var galleryFiles embed.FS
 // gallery shows the pieces, for those who make pages.
 type gallery struct{}
 
-// Name implements [Room].
+// Name implements [Pages].
 func (gallery) Name() string { return "web/gallery" }
 
-// Templates implements [Room].
+// Templates implements [Pages].
 func (gallery) Templates() fs.FS {
 	sub, err := fs.Sub(galleryFiles, "gallery")
 	if err != nil {
@@ -27,8 +27,8 @@ func (gallery) Templates() fs.FS {
 	return sub
 }
 
-// Pages implements [Room].
-func (g gallery) Pages() []Page { return []Page{Get(Account, "", "/gallery", g.show).For(Anyone)} }
+// Routes implements [Pages].
+func (g gallery) Routes() []Page { return []Page{Get(Account, "", "/gallery", g.show).For(Anyone)} }
 
 type galleryPage struct {
 	Header  Header

@@ -21,14 +21,14 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
-// Room holds the pages of an area: handlers and templates side by side.
-type Room interface {
+// Pages holds the pages of an area: handlers and templates side by side.
+type Pages interface {
 	// Name is the folder below services/console, and the first part of the names of its templates.
 	Name() string
-	// Templates are the files of the room; each *.html is a page that defines "content".
+	// Templates are the files of the area; each *.html is a page that defines "content".
 	Templates() fs.FS
-	// Pages are its routes.
-	Pages() []Page
+	// Routes are its routes.
+	Routes() []Page
 }
 
 // Whom a page lets in.
@@ -62,7 +62,7 @@ func (p Page) Streams() bool { return p.watch != nil }
 // Handler answers a request: it reads the input, calls a service, and fills one page struct.
 type Handler func(ctx context.Context, q *Request) (Answer, error)
 
-// Get and Post are lines of [Room.Pages].
+// Get and Post are lines of [Pages.Routes].
 func Get(area Area, scope, path string, h Handler) Page {
 	return Page{Method: http.MethodGet, Path: path, Area: area, Scope: scope, Handle: h}
 }
@@ -73,11 +73,11 @@ func Post(area Area, scope, path string, h Handler) Page {
 }
 
 // Within are pages that need a component of the company.
-func Within(component string, pages ...Page) []Page {
-	for i := range pages {
-		pages[i].Component = component
+func Within(component string, routes ...Page) []Page {
+	for i := range routes {
+		routes[i].Component = component
 	}
-	return pages
+	return routes
 }
 
 // For returns the page for others than the people of a company.
@@ -201,7 +201,7 @@ type Answer struct {
 	file     *httpapi.File
 }
 
-// Show answers with a page: the template room/file, its title and its struct.
+// Show answers with a page: the template area/file, its title and its struct.
 func Show(template, title string, page any) Answer {
 	return Answer{template: template, title: title, page: page, status: http.StatusOK}
 }

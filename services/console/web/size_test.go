@@ -16,12 +16,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
-// box is a room with a form that anybody may send.
+// box is a area with a form that anybody may send.
 type box struct{ got *int }
 
 func (box) Name() string     { return "box" }
 func (box) Templates() fs.FS { return fstest.MapFS{} }
-func (b box) Pages() []Page {
+func (b box) Routes() []Page {
 	p := Post(Account, "", "/box", func(_ context.Context, q *Request) (Answer, error) {
 		*b.got = len(q.Form.Get("text"))
 		return Go("/"), nil

@@ -33,12 +33,12 @@ var frameFiles embed.FS
 // before the console serves.
 type views struct {
 	app    *App
-	rooms  []Room
-	byName map[string]func() (*template.Template, error) // lang/room/page
+	areas  []Pages
+	byName map[string]func() (*template.Template, error) // lang/area/page
 }
 
-func newViews(a *App, rooms []Room) (*views, error) {
-	v := &views{app: a, rooms: rooms}
+func newViews(a *App, areas []Pages) (*views, error) {
+	v := &views{app: a, areas: areas}
 	return v, v.parse()
 }
 
@@ -55,8 +55,8 @@ func (v *views) parse() error {
 		if err != nil {
 			return fmt.Errorf("parse frame: %w", err)
 		}
-		for _, r := range v.rooms {
-			if err := v.parseRoom(base, lang, r); err != nil {
+		for _, pages := range v.areas {
+			if err := v.parsePages(base, lang, pages); err != nil {
 				return err
 			}
 		}
@@ -67,14 +67,14 @@ func (v *views) parse() error {
 	return nil
 }
 
-func (v *views) parseRoom(base *template.Template, lang string, r Room) error {
-	files := v.files(r.Name(), r.Templates())
+func (v *views) parsePages(base *template.Template, lang string, pages Pages) error {
+	files := v.files(pages.Name(), pages.Templates())
 	names, err := fs.Glob(files, "*.html")
 	if err != nil {
-		return fmt.Errorf("templates of %s: %w", r.Name(), err)
+		return fmt.Errorf("templates of %s: %w", pages.Name(), err)
 	}
 	for _, name := range names {
-		v.byName[lang+"/"+r.Name()+"/"+strings.TrimSuffix(name, ".html")] = parsed(base, r.Name()+"/"+name, func(page *template.Template) (*template.Template, error) {
+		v.byName[lang+"/"+pages.Name()+"/"+strings.TrimSuffix(name, ".html")] = parsed(base, pages.Name()+"/"+name, func(page *template.Template) (*template.Template, error) {
 			return page.ParseFS(files, name)
 		})
 	}
@@ -238,7 +238,7 @@ func zip(body []byte) ([]byte, error) {
 
 func (v *views) render(lang, name string, f frame) ([]byte, error) {
 	if v.app.cfg.Source != "" {
-		fresh := &views{app: v.app, rooms: v.rooms}
+		fresh := &views{app: v.app, areas: v.areas}
 		if err := fresh.parse(); err != nil {
 			return nil, err
 		}

@@ -132,11 +132,11 @@ func TestTextsAreComplete(t *testing.T) {
 	require.Equal(t, english, all.choose(strings.Repeat("x", 10_000)))
 }
 
-// spoiled is a room with a template that cannot be parsed.
+// spoiled is a area with a template that cannot be parsed.
 type spoiled struct{}
 
-func (spoiled) Name() string  { return "spoiled" }
-func (spoiled) Pages() []Page { return nil }
+func (spoiled) Name() string   { return "spoiled" }
+func (spoiled) Routes() []Page { return nil }
 func (spoiled) Templates() fs.FS {
 	return fstest.MapFS{"one.html": {Data: []byte(`{{define "content"}}{{end`)}}
 }

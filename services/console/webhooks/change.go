@@ -36,7 +36,7 @@ func backTo(done string) func(uuid.UUID, webhooks.Subscription) string {
 }
 
 // test sends a test message and leads to the page of the subscription, where the answer appears.
-func (r *Room) test(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) test(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return call(ctx, q, "testWebhookSubscription", nil, func(id uuid.UUID, started webhooks.TestStarted) string {
 		return "/webhooks/" + id.String() + "?test=" + started.DeliveryID.String()
 	})
@@ -47,15 +47,15 @@ type active struct {
 	IsActive bool `json:"isActive"`
 }
 
-func (r *Room) pause(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) pause(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return call(ctx, q, "updateWebhookSubscription", active{false}, backTo("paused"))
 }
 
-func (r *Room) resume(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) resume(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return call(ctx, q, "updateWebhookSubscription", active{true}, backTo("resumed"))
 }
 
-func (r *Room) remove(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) remove(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return call(ctx, q, "deleteWebhookSubscription", nil, func(uuid.UUID, httpapi.None) string { return "/webhooks?done=deleted_webhook" })
 }
 
@@ -87,7 +87,7 @@ func showSecret(q *web.Request, answer web.JSON, text string) (web.Answer, error
 	return web.Show("webhooks/secret", p.Header.Title, p), nil
 }
 
-func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
@@ -109,13 +109,13 @@ func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return showSecret(q, rotated, q.T("webhooks.rotated", hours))
 }
 
-func (r *Room) redeliver(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) redeliver(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return call(ctx, q, "redeliverWebhook", nil, func(_ uuid.UUID, d webhooks.DeliveryRecord) string {
 		return "/webhooks/deliveries/" + d.ID.String() + "?done=redelivered"
 	})
 }
 
-func (r *Room) skip(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) skip(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return call(ctx, q, "skipWebhookDelivery", nil, func(id uuid.UUID, _ webhooks.DeliveryRecord) string {
 		return "/webhooks/deliveries/" + id.String() + "?done=skipped"
 	})
@@ -145,7 +145,7 @@ func chosenIDs(q *web.Request) (ids []uuid.UUID, err error) {
 }
 
 // redeliverMany sends the selected deliveries again, and says of each what became of it.
-func (r *Room) redeliverMany(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) redeliverMany(ctx context.Context, q *web.Request) (web.Answer, error) {
 	ids, err := chosenIDs(q)
 	if err != nil {
 		return web.Answer{}, err

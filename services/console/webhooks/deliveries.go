@@ -26,8 +26,8 @@ type deliveriesPage struct {
 const chosen = "chosen"
 
 // deliveries lists what was sent, over all receivers or to one.
-func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, error) {
-	subs, err := r.all(ctx, q)
+func (pages *Pages) deliveries(ctx context.Context, q *web.Request) (web.Answer, error) {
+	subs, err := pages.all(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -45,14 +45,14 @@ func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, erro
 		Header: web.Header{Title: q.T("webhooks.deliveries"), Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}}},
 	}}
 	page := q.Path("/webhooks/deliveries")
-	if err := r.list50(ctx, q, &p, QueryOf(q, only), page, names, &receiver); err != nil {
+	if err := pages.list50(ctx, q, &p, QueryOf(q, only), page, names, &receiver); err != nil {
 		return web.Answer{}, err
 	}
 	return web.Show("webhooks/deliveries", q.T("webhooks.deliveries"), p), nil
 }
 
 // deliveriesOf are those of one subscription: all, or those that were given up.
-func (r *Room) deliveriesOf(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, tab string) (web.Answer, error) {
+func (pages *Pages) deliveriesOf(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, tab string) (web.Answer, error) {
 	p := deliveriesPage{subscription: head}
 	query, page := QueryOf(q, &s.ID), q.Path("/webhooks/"+s.ID.String())
 	if tab == tabDead {
@@ -65,7 +65,7 @@ func (r *Room) deliveriesOf(ctx context.Context, q *web.Request, s webhooks.Subs
 			{Text: q.T("webhooks.again.missed"), Href: web.With(page, "tab", tabReplay, "status", "missed")},
 		}
 	}
-	if err := r.list50(ctx, q, &p, query, page, nil, nil); err != nil {
+	if err := pages.list50(ctx, q, &p, query, page, nil, nil); err != nil {
 		return web.Answer{}, err
 	}
 	return web.Show("webhooks/deliveries", nameOf(s), p), nil
@@ -105,7 +105,7 @@ func sent(ctx context.Context, q *web.Request, query webhooks.DeliveryQuery) (we
 var filters = []string{"subscription", "status", "answer", "event", "from", "to"}
 
 // list50 fills a page with 50 deliveries: of all receivers with their names and a field to choose one, or of one.
-func (r *Room) list50(ctx context.Context, q *web.Request, p *deliveriesPage, query webhooks.DeliveryQuery, page string, names map[uuid.UUID]string, receiver *web.Field) error {
+func (pages *Pages) list50(ctx context.Context, q *web.Request, p *deliveriesPage, query webhooks.DeliveryQuery, page string, names map[uuid.UUID]string, receiver *web.Field) error {
 	found, err := sent(ctx, q, query)
 	p.Filter = FilterOf(q, query, page, err)
 	if err != nil && !web.Faulty(p.Filter.Fields) {
@@ -233,7 +233,7 @@ type heldPage struct {
 }
 
 // held lists the records whose later deliveries wait for an earlier one.
-func (r *Room) held(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription) (web.Answer, error) {
+func (pages *Pages) held(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription) (web.Answer, error) {
 	found, err := web.Call[*list.Page[webhooks.HeldRecord]](ctx, q, "listHeldRecords", web.ByID(s.ID))
 	if err != nil {
 		return web.Answer{}, err

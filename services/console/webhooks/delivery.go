@@ -25,12 +25,12 @@ type deliveryPage struct {
 	Live     string // "" once the delivery is over
 }
 
-func (r *Room) delivery(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) delivery(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
 	}
-	d, live, err := r.readDelivery(ctx, q, id)
+	d, live, err := pages.readDelivery(ctx, q, id)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -67,11 +67,11 @@ func (r *Room) delivery(ctx context.Context, q *web.Request) (web.Answer, error)
 }
 
 // readDelivery reads a delivery and, if it is open, where its page hears of changes since.
-func (r *Room) readDelivery(ctx context.Context, q *web.Request, id uuid.UUID) (d webhooks.DeliveryDetail, live string, err error) {
+func (pages *Pages) readDelivery(ctx context.Context, q *web.Request, id uuid.UUID) (d webhooks.DeliveryDetail, live string, err error) {
 	if d, err = web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(id)); err != nil || over(d.DeliveryRecord) {
 		return d, "", err
 	}
-	live = web.Renews(ctx, q.Path("/live/deliveries/"+id.String()), r.watchedDelivery(q, d.DeliveryRecord))
+	live = web.Renews(ctx, q.Path("/live/deliveries/"+id.String()), pages.watchedDelivery(q, d.DeliveryRecord))
 	d, err = web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(id)) // again: the mark may be younger
 	return d, live, err
 }

@@ -107,15 +107,15 @@ func jsonWithout(raw json.RawMessage, names []string) (json.RawMessage, error) {
 }
 
 // form is the page of a new subscription.
-func (r *Room) form(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.formOf(ctx, q, draft{}, nil)
+func (pages *Pages) form(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return pages.formOf(ctx, q, draft{}, nil)
 }
 
-func (r *Room) edit(ctx context.Context, q *web.Request, s webhooks.Subscription, trial *trialPart) (web.Answer, error) {
-	return r.formOf(ctx, q, draft{before: &s}, trial)
+func (pages *Pages) edit(ctx context.Context, q *web.Request, s webhooks.Subscription, trial *trialPart) (web.Answer, error) {
+	return pages.formOf(ctx, q, draft{before: &s}, trial)
 }
 
-func (r *Room) formOf(ctx context.Context, q *web.Request, d draft, trial *trialPart) (web.Answer, error) {
+func (pages *Pages) formOf(ctx context.Context, q *web.Request, d draft, trial *trialPart) (web.Answer, error) {
 	types, err := web.Call[[]webhooks.EventType](ctx, q, "listWebhookEventTypes", web.Input{})
 	if err != nil {
 		return web.Answer{}, err
@@ -230,15 +230,15 @@ func (d draft) body(q *web.Request) map[string]any {
 }
 
 // create makes a subscription, or tries its filter.
-func (r *Room) create(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) create(ctx context.Context, q *web.Request) (web.Answer, error) {
 	d := draft{typed: q.Form}
 	if q.Form.Get("do") == "try" {
-		return r.tried(ctx, q, d)
+		return pages.tried(ctx, q, d)
 	}
 	made, err := web.Call[web.JSON](ctx, q, d.operation(), web.Input{Body: d.body(q), Key: keyOf(q.Form)})
 	if web.Refused(err) {
 		d.err = err
-		a, err := r.formOf(ctx, q, d, nil)
+		a, err := pages.formOf(ctx, q, d, nil)
 		return a.Refuse(), err
 	}
 	if err != nil {
@@ -248,7 +248,7 @@ func (r *Room) create(ctx context.Context, q *web.Request) (web.Answer, error) {
 }
 
 // update changes a subscription, or tries its filter.
-func (r *Room) update(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) update(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
@@ -259,36 +259,36 @@ func (r *Room) update(ctx context.Context, q *web.Request) (web.Answer, error) {
 	}
 	d := draft{before: &s, typed: q.Form}
 	if q.Form.Get("do") == "try" {
-		return r.tried(ctx, q, d)
+		return pages.tried(ctx, q, d)
 	}
 	in := web.ByID(id)
 	in.Body, in.Version = d.body(q), q.FormVersion()
 	_, err = web.Call[webhooks.Subscription](ctx, q, d.operation(), in)
 	if web.Refused(err) {
 		d.err = err
-		a, err := r.formOf(ctx, q, d, nil)
+		a, err := pages.formOf(ctx, q, d, nil)
 		return a.Refuse(), err
 	}
 	return web.Go(q.Path("/webhooks/" + id.String() + "?tab=" + tabSettings + "&done=saved")), err
 }
 
 // tried shows the form again with what the last real events would have become.
-func (r *Room) tried(ctx context.Context, q *web.Request, d draft) (web.Answer, error) {
+func (pages *Pages) tried(ctx context.Context, q *web.Request, d draft) (web.Answer, error) {
 	in := webhooks.SubscriptionFields{Events: d.events()}
 	if text := strings.TrimSpace(d.typed.Get("filter")); text != "" {
 		filter := jsontype.Object(text)
 		in.Filter = &filter
 	}
-	trials, err := r.Webhooks.Try(ctx, q.Caller, in, triedEvents)
+	trials, err := pages.Webhooks.Try(ctx, q.Caller, in, triedEvents)
 	if web.Refused(err) {
 		d.err = err
-		a, err := r.formOf(ctx, q, d, nil)
+		a, err := pages.formOf(ctx, q, d, nil)
 		return a.Refuse(), err
 	}
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return r.formOf(ctx, q, d, trialOf(q, trials))
+	return pages.formOf(ctx, q, d, trialOf(q, trials))
 }
 
 func trialOf(q *web.Request, trials []webhooks.Trial) *trialPart {

@@ -19,17 +19,17 @@ type listPage struct {
 	Live   string
 }
 
-func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
-	thing, err := r.watchAll(ctx, q)
+func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+	thing, err := pages.watchAll(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	live := web.Renews(ctx, q.Path("/live/webhooks"), thing)
-	subs, err := r.all(ctx, q)
+	subs, err := pages.all(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	activity, err := r.Webhooks.Activity(ctx, q.Caller, idsOf(subs))
+	activity, err := pages.Webhooks.Activity(ctx, q.Caller, idsOf(subs))
 	if err != nil {
 		return web.Answer{}, err
 	}

@@ -31,46 +31,46 @@ type Service interface {
 	MarkDelivery(ctx context.Context, company tenant.ID, subscription, id uuid.UUID) (string, error)
 }
 
-// Room has the pages.
-type Room struct{ Webhooks Service }
+// Pages are the pages of the area.
+type Pages struct{ Webhooks Service }
 
-// Name implements [web.Room].
-func (*Room) Name() string { return "webhooks" }
+// Name implements [web.Pages].
+func (*Pages) Name() string { return "webhooks" }
 
-// Templates implements [web.Room].
-func (*Room) Templates() fs.FS { return files }
+// Templates implements [web.Pages].
+func (*Pages) Templates() fs.FS { return files }
 
-// Pages implements [web.Room].
-func (r *Room) Pages() []web.Page {
+// Routes implements [web.Pages].
+func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
-		web.Get(web.Webhooks, scope, "/webhooks", r.list),
-		web.Live(web.Webhooks, scope, "/live/webhooks", r.watchAll),
-		web.Get(web.Webhooks, scope, "/webhooks/new", r.form),
-		web.Post(web.Webhooks, scope, "/webhooks/new", r.create),
-		web.Get(web.Webhooks, scope, "/webhooks/deliveries", r.deliveries),
-		web.Post(web.Webhooks, scope, "/webhooks/deliveries/redeliver", r.redeliverMany),
-		web.Get(web.Webhooks, scope, "/webhooks/deliveries/{id}", r.delivery),
-		web.Live(web.Webhooks, scope, "/live/deliveries/{id}", r.watchDelivery),
-		web.Post(web.Webhooks, scope, "/webhooks/deliveries/{id}/redeliver", r.redeliver),
-		web.Post(web.Webhooks, scope, "/webhooks/deliveries/{id}/skip", r.skip),
-		web.Post(web.Webhooks, scope, "/webhooks/replays/{id}/pause", r.steer("pauseJob")),
-		web.Post(web.Webhooks, scope, "/webhooks/replays/{id}/resume", r.steer("resumeJob")),
-		web.Post(web.Webhooks, scope, "/webhooks/replays/{id}/cancel", r.steer("cancelJob")),
-		web.Get(web.Webhooks, scope, "/webhooks/{id}", r.show),
-		web.Live(web.Webhooks, scope, "/live/webhooks/{id}", r.watch),
-		web.Live(web.Webhooks, scope, "/live/replays/{id}", r.watchReplays),
-		web.Post(web.Webhooks, scope, "/webhooks/{id}/edit", r.update),
-		web.Post(web.Webhooks, scope, "/webhooks/{id}/test", r.test),
-		web.Post(web.Webhooks, scope, "/webhooks/{id}/pause", r.pause),
-		web.Post(web.Webhooks, scope, "/webhooks/{id}/resume", r.resume),
-		web.Post(web.Webhooks, scope, "/webhooks/{id}/rotate", r.rotate),
-		web.Post(web.Webhooks, scope, "/webhooks/{id}/delete", r.remove),
-		web.Post(web.Webhooks, scope, "/webhooks/{id}/replay", r.replay),
+		web.Get(web.Webhooks, scope, "/webhooks", pages.list),
+		web.Live(web.Webhooks, scope, "/live/webhooks", pages.watchAll),
+		web.Get(web.Webhooks, scope, "/webhooks/new", pages.form),
+		web.Post(web.Webhooks, scope, "/webhooks/new", pages.create),
+		web.Get(web.Webhooks, scope, "/webhooks/deliveries", pages.deliveries),
+		web.Post(web.Webhooks, scope, "/webhooks/deliveries/redeliver", pages.redeliverMany),
+		web.Get(web.Webhooks, scope, "/webhooks/deliveries/{id}", pages.delivery),
+		web.Live(web.Webhooks, scope, "/live/deliveries/{id}", pages.watchDelivery),
+		web.Post(web.Webhooks, scope, "/webhooks/deliveries/{id}/redeliver", pages.redeliver),
+		web.Post(web.Webhooks, scope, "/webhooks/deliveries/{id}/skip", pages.skip),
+		web.Post(web.Webhooks, scope, "/webhooks/replays/{id}/pause", pages.steer("pauseJob")),
+		web.Post(web.Webhooks, scope, "/webhooks/replays/{id}/resume", pages.steer("resumeJob")),
+		web.Post(web.Webhooks, scope, "/webhooks/replays/{id}/cancel", pages.steer("cancelJob")),
+		web.Get(web.Webhooks, scope, "/webhooks/{id}", pages.show),
+		web.Live(web.Webhooks, scope, "/live/webhooks/{id}", pages.watch),
+		web.Live(web.Webhooks, scope, "/live/replays/{id}", pages.watchReplays),
+		web.Post(web.Webhooks, scope, "/webhooks/{id}/edit", pages.update),
+		web.Post(web.Webhooks, scope, "/webhooks/{id}/test", pages.test),
+		web.Post(web.Webhooks, scope, "/webhooks/{id}/pause", pages.pause),
+		web.Post(web.Webhooks, scope, "/webhooks/{id}/resume", pages.resume),
+		web.Post(web.Webhooks, scope, "/webhooks/{id}/rotate", pages.rotate),
+		web.Post(web.Webhooks, scope, "/webhooks/{id}/delete", pages.remove),
+		web.Post(web.Webhooks, scope, "/webhooks/{id}/replay", pages.replay),
 	}
 }
 
 // all reads the subscriptions of the company, of which there are few.
-func (r *Room) all(ctx context.Context, q *web.Request) ([]webhooks.Subscription, error) {
+func (pages *Pages) all(ctx context.Context, q *web.Request) ([]webhooks.Subscription, error) {
 	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return nil, err
@@ -79,13 +79,13 @@ func (r *Room) all(ctx context.Context, q *web.Request) ([]webhooks.Subscription
 }
 
 // watchAll is what the list of receivers shows.
-func (r *Room) watchAll(_ context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watchAll(_ context.Context, q *web.Request) (web.Watched, error) {
 	company := q.Caller.Company
-	return web.Watched{Key: "webhooks " + company.String(), Mark: func(ctx context.Context) (string, error) { return r.Webhooks.MarkAll(ctx, company) }}, nil
+	return web.Watched{Key: "webhooks " + company.String(), Mark: func(ctx context.Context) (string, error) { return pages.Webhooks.MarkAll(ctx, company) }}, nil
 }
 
 // watch is what the page of a subscription shows.
-func (r *Room) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Watched{}, err
@@ -93,18 +93,18 @@ func (r *Room) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
 	if _, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(id)); err != nil {
 		return web.Watched{}, err
 	}
-	return r.watched(q, id), nil
+	return pages.watched(q, id), nil
 }
 
-func (r *Room) watched(q *web.Request, id uuid.UUID) web.Watched {
+func (pages *Pages) watched(q *web.Request, id uuid.UUID) web.Watched {
 	company := q.Caller.Company
 	return web.Watched{
-		Key: "webhook " + company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) { return r.Webhooks.Mark(ctx, company, id) },
+		Key: "webhook " + company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) { return pages.Webhooks.Mark(ctx, company, id) },
 	}
 }
 
 // watchDelivery is what the page of a delivery shows.
-func (r *Room) watchDelivery(ctx context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watchDelivery(ctx context.Context, q *web.Request) (web.Watched, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Watched{}, err
@@ -113,15 +113,15 @@ func (r *Room) watchDelivery(ctx context.Context, q *web.Request) (web.Watched, 
 	if err != nil {
 		return web.Watched{}, err
 	}
-	return r.watchedDelivery(q, d.DeliveryRecord), nil
+	return pages.watchedDelivery(q, d.DeliveryRecord), nil
 }
 
-func (r *Room) watchedDelivery(q *web.Request, d webhooks.DeliveryRecord) web.Watched {
+func (pages *Pages) watchedDelivery(q *web.Request, d webhooks.DeliveryRecord) web.Watched {
 	company := q.Caller.Company
 	return web.Watched{
 		Key: "delivery " + company.String() + " " + d.ID.String(),
 		Mark: func(ctx context.Context) (string, error) {
-			return r.Webhooks.MarkDelivery(ctx, company, d.SubscriptionID, d.ID)
+			return pages.Webhooks.MarkDelivery(ctx, company, d.SubscriptionID, d.ID)
 		},
 	}
 }

@@ -27,21 +27,21 @@ type replayPage struct {
 }
 
 // watchReplays is what the part of the page with replays shows.
-func (r *Room) watchReplays(ctx context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watchReplays(ctx context.Context, q *web.Request) (web.Watched, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Watched{}, err
 	}
-	if _, err := r.Webhooks.Replays(ctx, q.Caller, id); err != nil {
+	if _, err := pages.Webhooks.Replays(ctx, q.Caller, id); err != nil {
 		return web.Watched{}, err
 	}
-	return r.watchedReplays(q, id), nil
+	return pages.watchedReplays(q, id), nil
 }
 
-func (r *Room) watchedReplays(q *web.Request, id uuid.UUID) web.Watched {
+func (pages *Pages) watchedReplays(q *web.Request, id uuid.UUID) web.Watched {
 	by := q.Caller
 	return web.Watched{Key: "replays " + by.Company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) {
-		all, err := r.Webhooks.Replays(ctx, by, id)
+		all, err := pages.Webhooks.Replays(ctx, by, id)
 		mark := ""
 		for _, j := range all[:min(len(all), shownReplays)] {
 			mark += j.Status + fmt.Sprint(j.UpdatedAt.Std().UnixMicro())
@@ -65,9 +65,9 @@ func replayFields(q *web.Request, typed url.Values, err error) web.Fields {
 }
 
 // replays shows the form of a replay and those that were made. The address may fill the form.
-func (r *Room) replays(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, typed url.Values, refused error) (web.Answer, error) {
-	live := web.Renews(ctx, q.Path("/live/replays/"+s.ID.String()), r.watchedReplays(q, s.ID))
-	all, err := r.Webhooks.Replays(ctx, q.Caller, s.ID)
+func (pages *Pages) replays(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, typed url.Values, refused error) (web.Answer, error) {
+	live := web.Renews(ctx, q.Path("/live/replays/"+s.ID.String()), pages.watchedReplays(q, s.ID))
+	all, err := pages.Webhooks.Replays(ctx, q.Caller, s.ID)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -172,7 +172,7 @@ func controls(q *web.Request, s webhooks.Subscription, j webhooks.StartedReplay)
 }
 
 // replay starts one, or a count of what it would send.
-func (r *Room) replay(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) replay(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
@@ -190,7 +190,7 @@ func (r *Room) replay(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in.Body = body
 	_, err = web.Call[job.Record](ctx, q, "replayWebhookEvents", in)
 	if web.Refused(err) {
-		a, err := r.replays(ctx, q, s, headOf(q, s, tabReplay), q.Form, err)
+		a, err := pages.replays(ctx, q, s, headOf(q, s, tabReplay), q.Form, err)
 		return a.Refuse(), err
 	}
 	pairs := []string{"tab", tabReplay, "done", done}
@@ -203,7 +203,7 @@ func (r *Room) replay(ctx context.Context, q *web.Request) (web.Answer, error) {
 }
 
 // steer pauses, resumes or cancels a replay.
-func (r *Room) steer(operation string) web.Handler {
+func (pages *Pages) steer(operation string) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		sub, err := q.FormID("subscription")
 		if err != nil {

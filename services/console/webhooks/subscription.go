@@ -51,13 +51,13 @@ type testAnswer struct {
 // latest is how many deliveries the overview of a subscription shows.
 const latest = 20
 
-func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	id, err := q.PathID("id")
 	if err != nil {
 		return web.Answer{}, err
 	}
 	tab := q.Form.Get("tab")
-	thing := r.watched(q, id)
+	thing := pages.watched(q, id)
 	live := web.Renews(ctx, q.Path("/live/webhooks/"+id.String()), thing) // before what is shown
 	s, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(id))
 	if err != nil {
@@ -66,17 +66,17 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	head := headOf(q, s, tab)
 	switch tab {
 	case tabDeliveries, tabDead:
-		return r.deliveriesOf(ctx, q, s, head, tab)
+		return pages.deliveriesOf(ctx, q, s, head, tab)
 	case tabHeld:
-		return r.held(ctx, q, s, head)
+		return pages.held(ctx, q, s, head)
 	case tabReplay:
-		return r.replays(ctx, q, s, head, nil, nil)
+		return pages.replays(ctx, q, s, head, nil, nil)
 	case tabSettings:
-		return r.settings(ctx, q, s, head)
+		return pages.settings(ctx, q, s, head)
 	case tabEdit:
-		return r.edit(ctx, q, s, nil)
+		return pages.edit(ctx, q, s, nil)
 	}
-	return r.overview(ctx, q, s, head, live)
+	return pages.overview(ctx, q, s, head, live)
 }
 
 // headOf is the head of the page of a subscription, with what can be done at once.
@@ -103,7 +103,7 @@ func headOf(q *web.Request, s webhooks.Subscription, tab string) subscription {
 	return out
 }
 
-func (r *Room) overview(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, live string) (web.Answer, error) {
+func (pages *Pages) overview(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, live string) (web.Answer, error) {
 	found, err := sent(ctx, q, webhooks.DeliveryQuery{SubscriptionID: &s.ID, PageLimit: list.PageLimit{Limit: latest}})
 	if err != nil {
 		return web.Answer{}, err
@@ -112,7 +112,7 @@ func (r *Room) overview(ctx context.Context, q *web.Request, s webhooks.Subscrip
 	if err != nil {
 		return web.Answer{}, err
 	}
-	activity, err := r.Webhooks.Activity(ctx, q.Caller, []uuid.UUID{s.ID})
+	activity, err := pages.Webhooks.Activity(ctx, q.Caller, []uuid.UUID{s.ID})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -122,7 +122,7 @@ func (r *Room) overview(ctx context.Context, q *web.Request, s webhooks.Subscrip
 		Chart: q.Bars(q.T("webhooks.hourly"), web.Span{From: a.Hours[0].From, Step: a.Hours[1].From.Sub(a.Hours[0].From)}, hoursOf(q, a)...),
 		Table: deliveryTable(q, found, nil, ""),
 	}
-	if p.Test, err = r.testAnswer(ctx, q); err != nil {
+	if p.Test, err = pages.testAnswer(ctx, q); err != nil {
 		return web.Answer{}, err
 	}
 	if p.Table.Next != "" {
@@ -187,7 +187,7 @@ func stand(q *web.Request, s webhooks.Subscription, a *webhooks.Activity, waitin
 }
 
 // testAnswer is the answer to the test message that the address names.
-func (r *Room) testAnswer(ctx context.Context, q *web.Request) (*testAnswer, error) {
+func (pages *Pages) testAnswer(ctx context.Context, q *web.Request) (*testAnswer, error) {
 	id, err := q.FormID("test")
 	if err != nil || id == nil {
 		return nil, err
@@ -223,7 +223,7 @@ type settingsPage struct {
 	API    web.Shown
 }
 
-func (r *Room) settings(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription) (web.Answer, error) {
+func (pages *Pages) settings(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription) (web.Answer, error) {
 	p := settingsPage{subscription: head, Facts: factsOf(q, s), API: q.Show("getWebhookSubscription", web.ByID(s.ID), s)}
 	if q.Allows(scope, true) {
 		page := q.Path("/webhooks/" + s.ID.String())
@@ -235,7 +235,7 @@ func (r *Room) settings(ctx context.Context, q *web.Request, s webhooks.Subscrip
 			Post: page + "/rotate", Button: q.T("webhooks.rotate"), Hidden: q.Versioned(s.Version), Fields: []web.Field{web.Choice("overlapHours", q.T("webhooks.overlap"), "24", hours...)},
 		}
 		p.Rotate.Fields[0].Help = q.T("webhooks.overlap.help")
-		waits, err := r.Webhooks.Activity(ctx, q.Caller, []uuid.UUID{s.ID})
+		waits, err := pages.Webhooks.Activity(ctx, q.Caller, []uuid.UUID{s.ID})
 		if err != nil {
 			return web.Answer{}, err
 		}
