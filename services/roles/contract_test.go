@@ -90,10 +90,10 @@ func (w *walk) eventLog(order string, total int) {
 	w.do(200, "GET /events/{eventId}/deliveries", "", first["eventId"].(string))
 	w.do(200, "GET /webhooks/subscriptions/{id}/explain", "", sub, "?eventId="+first["eventId"].(string))
 	require.Equal(w.t, first, one)
-	way, ok := w.do(200, "GET /events/{eventId}", "", first["eventId"].(string), "?include=way")["way"].(map[string]any)
+	timeline, ok := w.do(200, "GET /events/{eventId}", "", first["eventId"].(string), "?include=way")["way"].(map[string]any)
 	require.True(w.t, ok)
 	for _, field := range []string{"requestId", "requestedAt", "committedAt", "publishedAt"} {
-		require.NotEmpty(w.t, way[field], field)
+		require.NotEmpty(w.t, timeline[field], field)
 	}
 }
 

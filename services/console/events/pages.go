@@ -1,4 +1,4 @@
-// Package events holds the pages on events: which there are, and the way of each from the request to the receivers.
+// Package events holds the pages on events: which there are, and the timeline of each, from the request to the receivers.
 package events
 
 import (

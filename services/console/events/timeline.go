@@ -19,25 +19,25 @@ import (
 )
 
 type eventPage struct {
-	Header web.Header
-	Note   web.Note
-	Way    []web.Step
-	First  string // when the first receiver had it
-	Sent   string
-	API    web.Shown
-	Live   string
+	Header   web.Header
+	Note     web.Note
+	Timeline []web.Step
+	First    string // when the first receiver had it
+	Sent     string
+	API      web.Shown
+	Live     string
 }
 
 // about is what the page of an event is made of.
 type about struct {
-	raw      web.JSON // the event as the API shows it
-	event    webhooks.EventEnvelope
-	fates    []webhooks.Explanation
-	names    map[uuid.UUID]string
-	request  *requests.Request
-	base     time.Time // where the way begins
-	arrived  *time.Time
-	arrivals int
+	raw          web.JSON // the event as the API shows it
+	event        webhooks.EventEnvelope
+	explanations []webhooks.Explanation
+	names        map[uuid.UUID]string
+	request      *requests.Request
+	base         time.Time // where the timeline begins
+	arrived      *time.Time
+	arrivals     int
 }
 
 func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
@@ -56,15 +56,15 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 			Crumbs: []web.Link{{Text: q.T("area.events"), Href: q.Path("/events")}},
 			Links:  []web.Link{{Text: q.T("events.of_record"), Href: web.With(q.Path("/events"), "entity", entityOf(a.event))}},
 		},
-		Note: a.note(q), Way: a.steps(q), API: q.Show("getEvent", withWay(id), a.raw), Live: live,
+		Note: a.note(q), Timeline: a.steps(q), API: q.Show("getEvent", withWay(id), a.raw), Live: live,
 	}
-	if trace := pages.traceOf(a.event.Way); trace != "" {
+	if trace := pages.traceOf(a.event.Timeline); trace != "" {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("events.trace"), Href: trace})
 	}
 	if a.arrived != nil {
 		p.First = q.T("events.first", span(a.arrived.Sub(a.base)))
 	}
-	a.event.Way = nil
+	a.event.Timeline = nil
 	raw, err := json.Marshal(a.event)
 	if err != nil {
 		return web.Answer{}, fmt.Errorf("show event: %w", err)
@@ -101,14 +101,14 @@ func (pages *Pages) watched(q *web.Request, id uuid.UUID) web.Watched {
 }
 
 // traceOf is the address of the trace of the request; "" if none was taken, or traces are not linked.
-func (pages *Pages) traceOf(way *webhooks.EventWay) string {
-	if way.TraceID == nil || pages.TraceURL == "" {
+func (pages *Pages) traceOf(timeline *webhooks.EventTimeline) string {
+	if timeline.TraceID == nil || pages.TraceURL == "" {
 		return ""
 	}
-	return strings.ReplaceAll(pages.TraceURL, "{traceId}", url.PathEscape(*way.TraceID))
+	return strings.ReplaceAll(pages.TraceURL, "{traceId}", url.PathEscape(*timeline.TraceID))
 }
 
-// about reads an event, its way, what became of it for each subscription, and the request behind it.
+// about reads an event, its timeline, what became of it for each subscription, and the request behind it.
 func (pages *Pages) about(ctx context.Context, q *web.Request, id uuid.UUID) (a about, err error) {
 	if a.raw, err = web.Call[web.JSON](ctx, q, "getEvent", withWay(id)); err != nil {
 		return a, err
@@ -116,7 +116,7 @@ func (pages *Pages) about(ctx context.Context, q *web.Request, id uuid.UUID) (a 
 	if err := web.Decode(a.raw, &a.event); err != nil {
 		return a, err
 	}
-	fates, err := web.Call[*list.Page[webhooks.Explanation]](ctx, q, "listEventDeliveries", of(id))
+	explanations, err := web.Call[*list.Page[webhooks.Explanation]](ctx, q, "listEventDeliveries", of(id))
 	if err != nil {
 		return a, err
 	}
@@ -124,16 +124,16 @@ func (pages *Pages) about(ctx context.Context, q *web.Request, id uuid.UUID) (a 
 	if err != nil {
 		return a, err
 	}
-	a.fates, a.names = fates.Items, map[uuid.UUID]string{}
+	a.explanations, a.names = explanations.Items, map[uuid.UUID]string{}
 	for _, s := range subs.Items {
 		a.names[s.ID] = webhookpages.Name(s)
 	}
-	way := a.event.Way
-	a.base = way.CommittedAt.Std()
-	if way.RequestedAt != nil {
-		a.base = way.RequestedAt.Std()
+	timeline := a.event.Timeline
+	a.base = timeline.CommittedAt.Std()
+	if timeline.RequestedAt != nil {
+		a.base = timeline.RequestedAt.Std()
 	}
-	for _, d := range way.Deliveries {
+	for _, d := range timeline.Deliveries {
 		if at := d.CompletedAt; d.Status == "success" && at != nil {
 			if a.arrivals++; a.arrived == nil || at.Std().Before(*a.arrived) {
 				first := at.Std()
@@ -141,8 +141,8 @@ func (pages *Pages) about(ctx context.Context, q *web.Request, id uuid.UUID) (a 
 			}
 		}
 	}
-	if way.RequestID != nil {
-		found, err := web.Call[requests.Page](ctx, q, "listRequests", web.Input{Query: web.Query(requests.Query{RequestID: *way.RequestID, PageLimit: list.PageLimit{Limit: 1}})})
+	if timeline.RequestID != nil {
+		found, err := web.Call[requests.Page](ctx, q, "listRequests", web.Input{Query: web.Query(requests.Query{RequestID: *timeline.RequestID, PageLimit: list.PageLimit{Limit: 1}})})
 		if err != nil {
 			return a, err
 		}
@@ -170,15 +170,15 @@ var outcomes = map[string]string{
 // note says in a sentence how far the event is.
 func (a about) note(q *web.Request) web.Note {
 	count := map[string]int{}
-	for _, f := range a.fates {
+	for _, f := range a.explanations {
 		count[f.Outcome]++
 	}
 	meant := count["delivered"] + count["pending"] + count["failed"]
 	switch {
-	case len(a.fates) == 0:
+	case len(a.explanations) == 0:
 		return web.Note{Kind: web.Info, Text: q.T("events.note.no_subscriptions")}
 	case meant == 0:
-		return web.Note{Kind: web.Info, Text: q.T("events.note.nobody", len(a.fates))}
+		return web.Note{Kind: web.Info, Text: q.T("events.note.nobody", len(a.explanations))}
 	case count["failed"] > 0:
 		return web.Note{Kind: web.Bad, Text: q.T("events.note.failed", count["failed"], meant)}
 	case count["pending"] > 0:
@@ -187,27 +187,27 @@ func (a about) note(q *web.Request) web.Note {
 	return web.Note{Kind: web.Good, Text: q.T("events.note.delivered", meant)}
 }
 
-// steps is the way, from the request to what happens next.
+// steps is the timeline, from the request to what happens next.
 func (a about) steps(q *web.Request) []web.Step {
-	way := a.event.Way
-	steps := []web.Step{a.origin(q), {Time: a.since(way.CommittedAt.Std()), Title: q.T("way.committed"), Text: q.T("way.committed.text")}}
-	if way.PublishedAt != nil {
-		steps = append(steps, web.Step{Time: a.since(way.PublishedAt.Std()), Title: q.T("way.published"), Text: q.T("way.published.text")})
+	timeline := a.event.Timeline
+	steps := []web.Step{a.origin(q), {Time: a.since(timeline.CommittedAt.Std()), Title: q.T("timeline.committed"), Text: q.T("timeline.committed.text")}}
+	if timeline.PublishedAt != nil {
+		steps = append(steps, web.Step{Time: a.since(timeline.PublishedAt.Std()), Title: q.T("timeline.published"), Text: q.T("timeline.published.text")})
 	} else {
-		steps = append(steps, web.Step{Time: q.T("way.next"), Kind: web.Warn, Title: q.T("way.unpublished"), Text: q.T("way.unpublished.text")})
+		steps = append(steps, web.Step{Time: q.T("timeline.next"), Kind: web.Warn, Title: q.T("timeline.unpublished"), Text: q.T("timeline.unpublished.text")})
 	}
-	looked := web.Step{Title: q.T("way.subscriptions", len(a.fates)), Kind: web.Off}
-	if len(way.Deliveries) > 0 {
-		looked.Time = a.since(way.Deliveries[0].RoutedAt.Std())
+	looked := web.Step{Title: q.T("timeline.subscriptions", len(a.explanations)), Kind: web.Off}
+	if len(timeline.Deliveries) > 0 {
+		looked.Time = a.since(timeline.Deliveries[0].RoutedAt.Std())
 	}
-	for _, f := range a.fates {
+	for _, f := range a.explanations {
 		looked.Branches = append(looked.Branches, web.Branch{
 			Chip: web.Chip{Kind: outcomes[f.Outcome], Text: q.T("outcome." + f.Outcome)},
 			Name: web.Link{Text: a.names[f.SubscriptionID], Href: q.Path("/webhooks/" + f.SubscriptionID.String())}, Why: f.Message,
 		})
 	}
 	steps = append(steps, looked)
-	for _, d := range way.Deliveries {
+	for _, d := range timeline.Deliveries {
 		steps = append(steps, a.attempts(q, d)...)
 	}
 	return steps
@@ -224,17 +224,17 @@ func (a about) origin(q *web.Request) web.Step {
 		}
 		return web.Step{
 			Time: "0 ms", Title: r.Method + " " + pathOf(*r), Chip: &web.Chip{Kind: kind, Text: strconv.Itoa(int(r.Status))},
-			Text:  q.T("way.request", r.TokenName, r.Address, r.DurationMs),
+			Text:  q.T("timeline.request", r.TokenName, r.Address, r.DurationMs),
 			Links: []web.Link{{Text: r.RequestID, Href: q.Path(RequestPage(q, r.ID.String()))}},
 		}
-	case a.event.Way.RequestID != nil:
-		return web.Step{Time: "0 ms", Title: q.T("way.request.unknown"), Text: q.T("way.request.unknown.text", *a.event.Way.RequestID)}
+	case a.event.Timeline.RequestID != nil:
+		return web.Step{Time: "0 ms", Title: q.T("timeline.request.unknown"), Text: q.T("timeline.request.unknown.text", *a.event.Timeline.RequestID)}
 	}
-	return web.Step{Time: "0 ms", Title: q.T("way.platform"), Text: q.T("way.platform.text")}
+	return web.Step{Time: "0 ms", Title: q.T("timeline.platform"), Text: q.T("timeline.platform.text")}
 }
 
 // attempts are the steps of one delivery, and what happens next to it.
-func (a about) attempts(q *web.Request, d webhooks.WayDelivery) []web.Step {
+func (a about) attempts(q *web.Request, d webhooks.TimelineDelivery) []web.Step {
 	var steps []web.Step
 	link := []web.Link{{Text: d.ID.String(), Href: q.Path("/webhooks/deliveries/" + d.ID.String())}}
 	for _, t := range d.Attempts {
@@ -249,12 +249,12 @@ func (a about) attempts(q *web.Request, d webhooks.WayDelivery) []web.Step {
 			answer = *t.ErrorMessage
 		}
 		steps = append(steps, web.Step{
-			Time: a.since(t.StartedAt.Std()), Kind: kind, Title: q.T("way.attempt", t.Attempt, a.names[d.SubscriptionID]), Chip: &web.Chip{Kind: kind, Text: answer},
-			Text: q.T("way.took", t.DurationMs), Links: link,
+			Time: a.since(t.StartedAt.Std()), Kind: kind, Title: q.T("timeline.attempt", t.Attempt, a.names[d.SubscriptionID]), Chip: &web.Chip{Kind: kind, Text: answer},
+			Text: q.T("timeline.took", t.DurationMs), Links: link,
 		})
 	}
 	if d.CompletedAt == nil {
-		next := web.Step{Time: q.T("way.next"), Kind: web.Warn, Title: q.T("way.attempt", d.Attempt+1, a.names[d.SubscriptionID]), Links: link}
+		next := web.Step{Time: q.T("timeline.next"), Kind: web.Warn, Title: q.T("timeline.attempt", d.Attempt+1, a.names[d.SubscriptionID]), Links: link}
 		if d.WaitingFor != nil {
 			next.Text = q.T("waiting." + string(*d.WaitingFor))
 		}
@@ -266,7 +266,7 @@ func (a about) attempts(q *web.Request, d webhooks.WayDelivery) []web.Step {
 	return steps
 }
 
-// since is the time of a step on the way.
+// since is the time of a step of the timeline.
 func (a about) since(at time.Time) string { return "+" + span(at.Sub(a.base)) }
 
 // span is a duration as people read it: milliseconds below a second, seconds below a minute.

@@ -300,7 +300,7 @@ func sumsOf(q *web.Request, t resources.Table, columns []resources.Column, rows 
 	return append(foot, make([]web.Cell, acts)...)
 }
 
-// events shows the latest events of the record; each leads to its way.
+// events shows the latest events of the record; each leads to its timeline.
 func (pages *Pages) events(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
 	id, err := uuid.Parse(s.id)
 	if err != nil {

@@ -31,26 +31,26 @@ func (gallery) Templates() fs.FS {
 func (g gallery) Routes() []Page { return []Page{Get(Account, "", "/gallery", g.show).For(Anyone)} }
 
 type galleryPage struct {
-	Header  Header
-	Notes   []Note
-	Chips   []Chip
-	Figures []Figure
-	Table   Table
-	Empty   Table
-	Ordered Ordered
-	Week    Week
-	Facts   []Fact
-	Tabs    []Tab
-	Form    Form
-	Passkey PasskeyForm
-	Filter  Filter
-	Actions []Action
-	Way     []Step
-	Matrix  Matrix
-	Secret  Secret
-	Snippet Snippet
-	Bars    *Chart
-	Lines   *Chart
+	Header   Header
+	Notes    []Note
+	Chips    []Chip
+	Figures  []Figure
+	Table    Table
+	Empty    Table
+	Ordered  Ordered
+	Week     Week
+	Facts    []Fact
+	Tabs     []Tab
+	Form     Form
+	Passkey  PasskeyForm
+	Filter   Filter
+	Actions  []Action
+	Timeline []Step
+	Matrix   Matrix
+	Secret   Secret
+	Snippet  Snippet
+	Bars     *Chart
+	Lines    *Chart
 }
 
 func (gallery) show(_ context.Context, q *Request) (Answer, error) {
@@ -86,7 +86,7 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 		Passkey: PasskeyForm{Form: Form{Post: "/gallery", Button: "Use a passkey", Kind: "secondary"}, Ask: "get", Options: "/gallery", Failed: "Nothing came of it, and what to do.", Without: "What to do without a script."},
 		Filter:  Filter{Action: "/gallery", Button: "Apply", Clear: "/gallery", Fields: []Field{{Name: "f", Label: "A filter"}}},
 		Actions: []Action{{Text: "Plain", Post: "/gallery"}, {Text: "Primary", Post: "/gallery", Kind: "primary"}, {ID: "ask", Text: "Asks first", Post: "/gallery", Kind: "danger", Confirm: "What will happen, in a sentence."}},
-		Way: []Step{
+		Timeline: []Step{
 			{Time: "0 ms", Title: "POST /orders", Chip: &Chip{Good, "201"}, Text: "Token Web shop"},
 			{Time: "+9 ms", Title: "2 subscriptions looked at", Branches: []Branch{
 				{Chip{Good, "delivered"}, Link{"shop.example.com", "/gallery"}, "attempt 1", ""}, {Chip{Off, "filtered out"}, Link{"erp.example.com", ""}, "", "The filter wants another channel."},

@@ -186,7 +186,7 @@ type Filter struct {
 	Hidden map[string]string // further parameters
 }
 
-// Step is a step of the way of a change.
+// Step is a step of a timeline.
 type Step struct {
 	Time     string
 	Kind     string

@@ -61,7 +61,7 @@ func (pages *Pages) delivery(ctx context.Context, q *web.Request) (web.Answer, e
 		p.Header.Actions = []web.Action{{ID: "skip", Text: q.T("webhooks.skip"), Post: page + "/skip", Kind: "danger", Confirm: q.T("webhooks.skip.this")}}
 	}
 	if !d.IsTest {
-		p.Header.Links = []web.Link{{Text: q.T("webhooks.way"), Href: q.Path("/events/" + d.EventID.String())}}
+		p.Header.Links = []web.Link{{Text: q.T("webhooks.timeline"), Href: q.Path("/events/" + d.EventID.String())}}
 	}
 	return web.Show("webhooks/delivery", d.Event, p), nil
 }

@@ -124,7 +124,7 @@ type getEventRequest struct {
 func (s *Service) httpGetEvent(ctx context.Context, in *getEventRequest) (*httpapi.Reply[EventEnvelope], error) {
 	read := s.LoggedEvent
 	if slices.Contains(in.Include, "way") {
-		read = s.EventWithWay
+		read = s.EventWithTimeline
 	}
 	body, err := read(ctx, in.Caller, in.EventID)
 	return httpapi.Written[EventEnvelope](body), err

@@ -29,7 +29,7 @@ type EventEnvelope struct {
 	ActorID    string          `json:"actorId" doc:"who made the change; system for the platform itself"`
 	Data       json.RawMessage `json:"data" doc:"the record as it stood after the change"`
 	EventID    uuid.UUID       `json:"eventId" format:"uuid"`
-	Way        *EventWay       `json:"way,omitempty" doc:"with include=way"`
+	Timeline   *EventTimeline  `json:"way,omitempty" doc:"with include=way"`
 }
 
 // EventPage is a part of the event log, oldest first.

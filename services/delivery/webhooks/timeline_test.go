@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWayOfAnEvent(t *testing.T) {
+func TestTimelineOfAnEvent(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	sub := r.subscribe()
@@ -24,9 +24,9 @@ func TestWayOfAnEvent(t *testing.T) {
 	read := func() map[string]any {
 		t.Helper()
 		got := r.Do(t, "GET", path+"?include=way", nil)
-		way := got.OK(200)["way"].(map[string]any)
+		timeline := got.OK(200)["way"].(map[string]any)
 		require.True(t, strings.HasPrefix(string(got.Body), strings.TrimSuffix(string(body), "}")+`,"way":{`), "the bytes of the envelope stay as they are")
-		return way
+		return timeline
 	}
 	text := func(at time.Time) string { return at.Format("2006-01-02T15:04:05.000Z") }
 	require.Equal(t, map[string]any{"requestId": nil, "requestedAt": nil, "traceId": nil, "committedAt": text(at), "publishedAt": nil, "deliveries": []any{}}, read(),
@@ -40,10 +40,10 @@ func TestWayOfAnEvent(t *testing.T) {
 	set(`UPDATE deliveries SET attempt = 2, http_code = 200, duration_ms = 40, completed_at = $2 WHERE company_id = $1`, at.Add(time.Second))
 	set(`INSERT INTO delivery_attempts (company_id, subscription_id, ring, seq, delivery_id, attempt, http_code, error, duration_ms, started_at)
 VALUES ($1, $2, 0, 1, $3, 1, 503, 'HTTP 503', 7, $4), ($1, $2, 1, 2, $5, 1, 500, 'HTTP 500', 7, $4)`, sub, id, at.Add(10*time.Millisecond), uuid.New())
-	way := read()
-	require.Equal(t, []any{request.String(), "0af7651916cd43dd8448eb211c80319c", text(at.Add(3 * time.Millisecond))}, []any{way["requestId"], way["traceId"], way["publishedAt"]})
-	require.Equal(t, "2023-06-28T03:15:47.328Z", way["requestedAt"])
-	d := way["deliveries"].([]any)[0].(map[string]any)
+	timeline := read()
+	require.Equal(t, []any{request.String(), "0af7651916cd43dd8448eb211c80319c", text(at.Add(3 * time.Millisecond))}, []any{timeline["requestId"], timeline["traceId"], timeline["publishedAt"]})
+	require.Equal(t, "2023-06-28T03:15:47.328Z", timeline["requestedAt"])
+	d := timeline["deliveries"].([]any)[0].(map[string]any)
 	require.Equal(t, []any{id.String(), text(at.Add(5 * time.Millisecond)), "success"}, []any{d["id"], d["routedAt"], d["status"]})
 	require.Equal(t, []any{
 		map[string]any{"attempt": 1.0, "startedAt": text(at.Add(10 * time.Millisecond)), "httpCode": 503.0, "errorMessage": "HTTP 503", "durationMs": 7.0},
@@ -55,8 +55,8 @@ VALUES ($1, $2, 0, 1, $3, 1, 503, 'HTTP 503', 7, $4), ($1, $2, 1, 2, $5, 1, 500,
 	require.Equal(t, again, deliveries[1].(map[string]any)["id"])
 
 	set(`UPDATE events SET request_id = 'chosen-by-the-client', traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00' WHERE company_id = $1`)
-	way = read()
-	require.Equal(t, []any{"chosen-by-the-client", nil, nil}, []any{way["requestId"], way["requestedAt"], way["traceId"]})
+	timeline = read()
+	require.Equal(t, []any{"chosen-by-the-client", nil, nil}, []any{timeline["requestId"], timeline["requestedAt"], timeline["traceId"]})
 	future := uuid.Must(uuid.NewV7())
 	set(`UPDATE events SET request_id = $2, occurred_at = $3 WHERE company_id = $1`, future.String(), at.Add(-time.Hour))
 	require.Nil(t, read()["requestedAt"], "an id that claims to be younger than its event")
