@@ -410,8 +410,8 @@ func unfinished(t *testing.T, company tenant.ID) (ids []string) {
 	return ids
 }
 
-// The path is one screen: what is in the outbox, how far the dispatchers are behind, what deliveries wait for, and who rests.
-func TestAdminPath(t *testing.T) {
+// The pipeline is one screen: what is in the outbox, how far the dispatchers are behind, what deliveries wait for, and who rests.
+func TestAdminPipeline(t *testing.T) {
 	t.Parallel()
 	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	owner, id := n.Owner(t)
@@ -423,16 +423,16 @@ func TestAdminPath(t *testing.T) {
 VALUES ($1, $2, $2, $2, 'order.created', 0, 1, $3, false, 'circuit_open', $3, $3)`, id, sub, time.Now())
 	require.NoError(t, err)
 	brokers := "--kafka-brokers=" + strings.Join(dbtest.Broker(t), ",")
-	s := adminJSON[operations.Path](t, "path", brokers)
+	s := adminJSON[operations.Pipeline](t, "pipeline", brokers)
 	require.Positive(t, s.OutboxRows)
 	require.NotNil(t, s.OutboxOldest)
 	require.True(t, slices.ContainsFunc(s.Waiting, func(w store.WaitingCount) bool { return w.For == "circuit_open" && w.Count > 0 }))
 	require.True(t, slices.ContainsFunc(s.Resting, func(r store.Resting) bool { return r.SubscriptionID.String() == sub && r.Opens == 3 }))
-	text, err := runAdmin(t, "path", brokers)
+	text, err := runAdmin(t, "pipeline", brokers)
 	require.NoError(t, err)
 	for _, want := range []string{"OUTBOX", "GROUP", "circuit_open", sub, "2400h"} {
 		require.Contains(t, text, want)
 	}
-	_, err = runAdmin(t, "path")
+	_, err = runAdmin(t, "pipeline")
 	require.ErrorContains(t, err, "--kafka-brokers")
 }

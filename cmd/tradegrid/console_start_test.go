@@ -66,7 +66,7 @@ func TestConsoleStartsWithAndWithoutBrokers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			see := startConsole(t, row.args...)
-			topics, path := see("/platform/topics"), see("/platform/path")
+			topics, path := see("/platform/topics"), see("/platform/pipeline")
 			for _, text := range row.says {
 				require.Contains(t, topics, text)
 			}
@@ -74,7 +74,7 @@ func TestConsoleStartsWithAndWithoutBrokers(t *testing.T) {
 				require.NotContains(t, topics, text)
 				require.NotContains(t, path, text)
 			}
-			require.Contains(t, path, `data-live="/platform/live/path`, "what the database knows is there all the same")
+			require.Contains(t, path, `data-live="/platform/live/pipeline`, "what the database knows is there all the same")
 		})
 	}
 }

@@ -333,20 +333,20 @@ func TestConsoleDeliveriesOfAllCompanies(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, p.signedIn(one.people[company.RoleOwner]).ask(http.MethodGet, all+ofOne, nil).status)
 }
 
-// The stream of the path is for operators, says what has changed, and ends with the session of the operator or its token.
-func TestConsoleStreamOfThePath(t *testing.T) {
+// The stream of the pipeline is for operators, says what has changed, and ends with the session of the operator or its token.
+func TestConsoleStreamOfThePipeline(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	s := p.shop()
 	srv := httptest.NewServer(p.app)
 	t.Cleanup(srv.Close)
-	const page = "/platform/path"
+	const page = "/platform/pipeline"
 	for role, person := range s.people {
 		if person.MaySignIn() {
-			require.Equal(t, http.StatusNotFound, p.signedIn(person).ask(http.MethodGet, "/platform/live/path", nil).status, role)
+			require.Equal(t, http.StatusNotFound, p.signedIn(person).ask(http.MethodGet, "/platform/live/pipeline", nil).status, role)
 		}
 	}
-	require.Equal(t, http.StatusSeeOther, p.visitor().ask(http.MethodGet, "/platform/live/path", nil).status, "nobody is signed in")
+	require.Equal(t, http.StatusSeeOther, p.visitor().ask(http.MethodGet, "/platform/live/pipeline", nil).status, "nobody is signed in")
 
 	reads, writes := p.operator(p.read), p.operator(p.write)
 	ofReader, status := reads.stream(t.Context(), srv.URL, page)

@@ -331,13 +331,13 @@ func TestPlatformPages(t *testing.T) {
 	p := newPages(t)
 	broker := kafka.Config{Brokers: strings.Split(strings.TrimPrefix(g.Brokers, "--kafka-brokers="), ","), ClientID: "test"}
 	without := p.operator(p.write)
-	for _, path := range []string{"/platform/path", "/platform/dead-letters", "/platform/topics"} {
+	for _, path := range []string{"/platform/pipeline", "/platform/dead-letters", "/platform/topics"} {
 		got := without.ask(http.MethodGet, path, nil)
 		require.Equal(t, http.StatusOK, got.status, path)
 		require.Contains(t, got.body, "--kafka-brokers", path)
 	}
 	require.Contains(t, without.ask(http.MethodGet, "/platform/dead-letters?source=outbox", nil).body, "MESSAGE_TOO_LARGE", "the outbox is in the database")
-	require.NotContains(t, without.ask(http.MethodGet, "/platform/path", nil).body, "/platform/mail", "there is no mailbox in production")
+	require.NotContains(t, without.ask(http.MethodGet, "/platform/pipeline", nil).body, "/platform/mail", "there is no mailbox in production")
 
 	mails := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(mails, "account.1.eml"), []byte("To: kim@example.com\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\nDate: Tue, 24 Nov 2026 10:00:00 +0000\r\n"+
@@ -347,7 +347,7 @@ func TestPlatformPages(t *testing.T) {
 	defer platform.Close()
 	p.app = p.newApp(roles.WebConfig{URL: "https://console.example.com", Platform: platform, MailDir: mails})
 	bob := p.operator(p.write)
-	require.Contains(t, bob.ask(http.MethodGet, "/platform/path", nil).body, "Consumer groups")
+	require.Contains(t, bob.ask(http.MethodGet, "/platform/pipeline", nil).body, "Consumer groups")
 	letters := bob.ask(http.MethodGet, "/platform/dead-letters?source=events", nil).body
 	require.Contains(t, letters, "unexpected end")
 	require.Contains(t, letters, "/c/"+g.Company.String()+"/events/"+g.IDs[operations.DeadEvents].String())

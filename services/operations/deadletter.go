@@ -94,7 +94,7 @@ func (f DeadFilter) wants(source string) bool { return f.Source == "" || f.Sourc
 func (f DeadFilter) of(company tenant.ID) bool { return f.Company == nil || *f.Company == company }
 
 // DeadLetters returns the newest. Those of the outbox are there even if the brokers do not answer: then brokers says why, as it does
-// for [Platform.Path].
+// for [Platform.Pipeline].
 func (p *Platform) DeadLetters(ctx context.Context, f DeadFilter) (found []DeadLetter, brokers, err error) {
 	found = []DeadLetter{}
 	add := func(l DeadLetter) {

@@ -1,4 +1,4 @@
-// Package operations is what operators look at and set right over all companies: the path of events, dead letters, the use that
+// Package operations is what operators look at and set right over all companies: the pipeline of events, dead letters, the use that
 // companies make of the platform, jobs, topics, stock. `tradegrid admin` and the console stand on it.
 package operations
 

@@ -17,8 +17,8 @@ import (
 // maxResting is how many resting receivers are shown.
 const maxResting = 20
 
-// Path is how the path of events stands, hop by hop.
-type Path struct {
+// Pipeline is how the pipeline of events stands, hop by hop.
+type Pipeline struct {
 	OutboxRows   int64                `json:"outboxRows"`
 	OutboxOldest *time.Time           `json:"outboxOldest"`
 	OutboxDead   int64                `json:"outboxDead"`
@@ -48,9 +48,9 @@ func unowned(lag kadm.GroupLag) (n int) {
 	return n
 }
 
-// Path reads what is under way, from the outbox to the receivers. What the database knows is there even if the brokers do not
+// Pipeline reads what is under way, from the outbox to the receivers. What the database knows is there even if the brokers do not
 // answer: then the error is about them alone, and is [ErrNoBrokers] where there are none.
-func (p *Platform) Path(ctx context.Context) (s Path, brokers, err error) {
+func (p *Platform) Pipeline(ctx context.Context) (s Pipeline, brokers, err error) {
 	backlog, err := outbox.ReadBacklog(ctx, p.cfg.DB)
 	if err != nil {
 		return s, nil, err

@@ -163,10 +163,10 @@ func operate(t *testing.T, b *browser, d dev) {
 	b.look("company", made)
 	b.look("usage", made+"/usage?days=1")
 
-	for _, name := range []string{"path", "deliveries?status=failed", "dead-letters", "dead-letters?source=deliveries", "jobs", "nodes", "topics", "checks?check=events&last=1h", "mail"} {
+	for _, name := range []string{"pipeline", "deliveries?status=failed", "dead-letters", "dead-letters?source=deliveries", "jobs", "nodes", "topics", "checks?check=events&last=1h", "mail"} {
 		b.look("platform-"+strings.NewReplacer("?", "-", "=", "-", "&", "-").Replace(name), d.ConsoleURL+"/platform/"+name)
 	}
-	b.run(chromedp.Navigate(d.ConsoleURL + "/platform/path"))
+	b.run(chromedp.Navigate(d.ConsoleURL + "/platform/pipeline"))
 	require.Contains(t, b.text("#live"), "tradegrid-router")
 	stream := get(b, chromedp.Evaluate[string](`document.getElementById("live").dataset.live.split("?")[0]`))
 	opened := get(b, chromedp.Evaluate[bool](fmt.Sprintf(`new EventSource(%q).addEventListener("changed", () => { window.told = true; }); true`, stream)))

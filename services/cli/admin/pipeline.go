@@ -13,10 +13,10 @@ import (
 	"github.com/tradegrid/tradegrid/services/roles"
 )
 
-type pathCmd struct{ roles.KafkaFlags }
+type pipelineCmd struct{ roles.KafkaFlags }
 
 // Run shows hop by hop what is under way, from the outbox to the receivers.
-func (c *pathCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
+func (c *pipelineCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
 	broker, err := c.KafkaConfig("admin", log)
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (c *pathCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all 
 	return all.do(ctx, out, log, func(a admin) error {
 		p := a.all.NewPlatform(&broker, log)
 		defer p.Close()
-		s, missing, err := p.Path(ctx)
+		s, missing, err := p.Pipeline(ctx)
 		if err = errors.Join(err, missing); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-// Package platform holds the pages by which operators look after the platform: the path of events, deliveries, dead letters, jobs, processes,
+// Package platform holds the pages by which operators look after the platform: the pipeline of events, deliveries, dead letters, jobs, processes,
 // topics, checks, and the mailbox of `tradegrid dev`.
 package platform
 
@@ -35,8 +35,8 @@ func (*Pages) Templates() fs.FS { return files }
 // Routes implements [web.Pages].
 func (pages *Pages) Routes() []web.Page {
 	routes := []web.Page{
-		web.Get(web.Path, "", "/platform/path", pages.path),
-		web.Live(web.Path, "", "/platform/live/path", pages.watchPath),
+		web.Get(web.Pipeline, "", "/platform/pipeline", pages.pipeline),
+		web.Live(web.Pipeline, "", "/platform/live/pipeline", pages.watchPipeline),
 		web.Get(web.Deliveries, "", deliveriesPath, pages.deliveries),
 		web.Get(web.DeadLetters, "", "/platform/dead-letters", pages.deadLetters),
 		web.Post(web.DeadLetters, "", "/platform/dead-letters/redeliver", pages.redeliver),

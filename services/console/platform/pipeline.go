@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/operations"
 )
 
-type pathPage struct {
+type pipelinePage struct {
 	Header  web.Header
 	Live    string // its stream
 	Note    web.Note
@@ -27,28 +27,28 @@ type pathPage struct {
 const (
 	// lookWithin bounds what a page waits for the brokers.
 	lookWithin = 5 * time.Second
-	// lateAfter is the age of the outbox from which on the path is not well.
+	// lateAfter is the age of the outbox from which on the pipeline is not well.
 	lateAfter = 30 * time.Second
-	// watchEvery is how often the path is read for those who watch it: it counts all that is under way, and asks the brokers.
+	// watchEvery is how often the pipeline is read for those who watch it: it counts all that is under way, and asks the brokers.
 	watchEvery = lookWithin
 )
 
-// watchPath is what the page of the path shows.
-func (pages *Pages) watchPath(context.Context, *web.Request) (web.Watched, error) {
-	return web.Watched{Key: "path", Every: watchEvery, Mark: func(ctx context.Context) (string, error) {
-		s, brokers, err := pages.Platform.Path(ctx)
+// watchPipeline is what the page of the pipeline shows.
+func (pages *Pages) watchPipeline(context.Context, *web.Request) (web.Watched, error) {
+	return web.Watched{Key: "pipeline", Every: watchEvery, Mark: func(ctx context.Context) (string, error) {
+		s, brokers, err := pages.Platform.Pipeline(ctx)
 		if err != nil {
 			return "", err
 		}
-		return pathMark(s, brokers, time.Now())
+		return pipelineToken(s, brokers, time.Now())
 	}}, nil
 }
 
-// pathMark is another one when the page would show something else. What waits gets older, so that its mark changes with the time.
-func pathMark(s operations.Path, brokers error, now time.Time) (string, error) {
+// pipelineToken is another one when the page would show something else. What waits gets older, so that its mark changes with the time.
+func pipelineToken(s operations.Pipeline, brokers error, now time.Time) (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return "", fmt.Errorf("mark the path: %w", err)
+		return "", fmt.Errorf("make the change token of the pipeline: %w", err)
 	}
 	mark := string(text) + strconv.FormatBool(brokers == nil)
 	if s.OutboxOldest != nil || len(s.Waiting) > 0 || len(s.Resting) > 0 {
@@ -57,19 +57,19 @@ func pathMark(s operations.Path, brokers error, now time.Time) (string, error) {
 	return web.Sum(mark), nil
 }
 
-// path shows hop by hop what is under way, from the outbox to the receivers.
-func (pages *Pages) path(ctx context.Context, q *web.Request) (web.Answer, error) {
+// pipeline shows hop by hop what is under way, from the outbox to the receivers.
+func (pages *Pages) pipeline(ctx context.Context, q *web.Request) (web.Answer, error) {
 	within, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	s, brokers, err := pages.Platform.Path(within)
+	s, brokers, err := pages.Platform.Pipeline(within)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	p := pathPage{Header: web.Header{Title: q.T("area.path"), Facts: q.T("platform.path.intro")}, Brokers: brokersNote(q, brokers), Note: sentence(q, s)}
-	p.Live = web.Renews(ctx, "/platform/live/path", web.Watched{Mark: func(context.Context) (string, error) { return pathMark(s, brokers, q.Now) }})
+	p := pipelinePage{Header: web.Header{Title: q.T("area.pipeline"), Facts: q.T("platform.pipeline.intro")}, Brokers: brokersNote(q, brokers), Note: sentence(q, s)}
+	p.Live = web.Renews(ctx, "/platform/live/pipeline", web.Watched{Mark: func(context.Context) (string, error) { return pipelineToken(s, brokers, q.Now) }})
 	p.Figures, p.Groups, p.Waiting = figures(q, s), groups(q, s, brokers), waiting(q, s)
 	p.Resting, err = pages.resting(ctx, q, s)
-	return web.Show("platform/path", q.T("area.path"), p), err
+	return web.Show("platform/pipeline", q.T("area.pipeline"), p), err
 }
 
 // brokersNote says what a page lacks without brokers.
@@ -83,8 +83,8 @@ func brokersNote(q *web.Request, err error) *web.Note {
 	return &web.Note{Kind: web.Bad, Title: q.T("platform.brokers_failed"), Text: err.Error()}
 }
 
-// sentence says how the path is, and what comes next: the hop nearest to the beginning that is not well.
-func sentence(q *web.Request, s operations.Path) web.Note {
+// sentence says how the pipeline is, and what comes next: the hop nearest to the beginning that is not well.
+func sentence(q *web.Request, s operations.Pipeline) web.Note {
 	age := oldest(q, s)
 	switch {
 	case age > lateAfter:
@@ -98,7 +98,7 @@ func sentence(q *web.Request, s operations.Path) web.Note {
 }
 
 // oldest is the age of the oldest row of the outbox.
-func oldest(q *web.Request, s operations.Path) time.Duration {
+func oldest(q *web.Request, s operations.Pipeline) time.Duration {
 	if s.OutboxOldest == nil {
 		return 0
 	}
@@ -107,7 +107,7 @@ func oldest(q *web.Request, s operations.Path) time.Duration {
 
 func number(n int64) string { return web.Decimal(strconv.FormatInt(n, 10)) }
 
-func figures(q *web.Request, s operations.Path) []web.Figure {
+func figures(q *web.Request, s operations.Pipeline) []web.Figure {
 	var open int64
 	var since *time.Time
 	for _, w := range s.Waiting {
@@ -134,7 +134,7 @@ func figures(q *web.Request, s operations.Path) []web.Figure {
 	}
 }
 
-func groups(q *web.Request, s operations.Path, brokers error) web.Table {
+func groups(q *web.Request, s operations.Pipeline, brokers error) web.Table {
 	t := web.Table{
 		Label:   q.T("platform.hops"),
 		Columns: []web.Column{{Text: q.T("platform.group")}, {Text: q.T("people.status")}, {Text: q.T("platform.members"), Num: true}, {Text: q.T("platform.lag"), Num: true}, {Text: q.T("platform.unowned"), Num: true}},
@@ -153,7 +153,7 @@ func groups(q *web.Request, s operations.Path, brokers error) web.Table {
 	return t
 }
 
-func waiting(q *web.Request, s operations.Path) web.Table {
+func waiting(q *web.Request, s operations.Pipeline) web.Table {
 	t := web.Table{
 		Label:   q.T("platform.waiting"),
 		Columns: []web.Column{{Text: q.T("platform.waiting_for")}, {Text: q.T("platform.count"), Num: true}, {Text: q.T("platform.oldest_one"), Num: true}},
@@ -166,7 +166,7 @@ func waiting(q *web.Request, s operations.Path) web.Table {
 }
 
 // resting lists the receivers whose circuit breakers are open.
-func (pages *Pages) resting(ctx context.Context, q *web.Request, s operations.Path) (web.Table, error) {
+func (pages *Pages) resting(ctx context.Context, q *web.Request, s operations.Pipeline) (web.Table, error) {
 	t := web.Table{
 		Label:   q.T("platform.circuits"),
 		Columns: []web.Column{{Text: q.T("webhooks.receiver")}, {Text: q.T("platform.company")}, {Text: q.T("platform.failing"), Num: true}, {Text: q.T("platform.next_try")}},

@@ -10,20 +10,20 @@ import (
 	"github.com/tradegrid/tradegrid/services/operations"
 )
 
-// The mark of the path is another one exactly when its page would be.
-func TestPathMark(t *testing.T) {
+// The mark of the pipeline is another one exactly when its page would be.
+func TestChangeTokenOfThePipeline(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)
-	of := func(s operations.Path, brokers error, at time.Time) string {
-		mark, err := pathMark(s, brokers, at)
+	of := func(s operations.Pipeline, brokers error, at time.Time) string {
+		mark, err := pipelineToken(s, brokers, at)
 		require.NoError(t, err)
 		return mark
 	}
-	rest := operations.Path{Groups: []operations.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1}}}
+	rest := operations.Pipeline{Groups: []operations.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1}}}
 	at := of(rest, nil, now)
 	require.Equal(t, at, of(rest, nil, now.Add(time.Hour)), "nothing gets older")
 	require.NotEqual(t, at, of(rest, operations.ErrNoBrokers, now))
-	for name, s := range map[string]operations.Path{
+	for name, s := range map[string]operations.Pipeline{
 		"lag":     {Groups: []operations.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1, Lag: 2}}},
 		"dead":    {Groups: rest.Groups, OutboxDead: 1},
 		"outbox":  {Groups: rest.Groups, OutboxRows: 1, OutboxOldest: &now},
@@ -32,7 +32,7 @@ func TestPathMark(t *testing.T) {
 	} {
 		require.NotEqual(t, at, of(s, nil, now), name)
 	}
-	waits := operations.Path{OutboxRows: 1, OutboxOldest: &now}
+	waits := operations.Pipeline{OutboxRows: 1, OutboxOldest: &now}
 	require.Equal(t, of(waits, nil, now), of(waits, nil, now.Add(watchEvery-1)))
 	require.NotEqual(t, of(waits, nil, now), of(waits, nil, now.Add(watchEvery)), "the page shows its age")
 }

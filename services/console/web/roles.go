@@ -34,7 +34,7 @@ const (
 	People          Area = "people"
 	Audit           Area = "audit"
 	Platform        Area = "platform" // for operators, as those below: the companies
-	Path            Area = "path"
+	Pipeline        Area = "pipeline"
 	Deliveries      Area = "deliveries"
 	DeadLetters     Area = "dead_letters"
 	Jobs            Area = "jobs"
@@ -87,7 +87,7 @@ var menu = []entry{
 // operatorMenu lists the areas of operators.
 var operatorMenu = []entry{
 	{Platform, groupPlatform, "/companies"},
-	{Path, groupPlatform, "/platform/path"},
+	{Pipeline, groupPlatform, "/platform/pipeline"},
 	{Deliveries, groupPlatform, "/platform/deliveries"},
 	{DeadLetters, groupPlatform, "/platform/dead-letters"},
 	{Jobs, groupPlatform, "/platform/jobs"},

@@ -138,7 +138,7 @@ func (r *replay) countFailed(ctx context.Context) (n int64, err error) {
 }
 
 // wait is how long to wait until more may be sent: until the pace allows it, and while as much as two seconds' worth has not had
-// an attempt, because the receiver is slow, fails or is paused. So a replay never fills the path for others.
+// an attempt, because the receiver is slow, fails or is paused. So a replay never fills the pipeline for others.
 func (r *replay) wait(ctx context.Context) (time.Duration, error) {
 	if r.DryRun {
 		return 0, nil

@@ -3,7 +3,7 @@ package dashboards
 // path follows an event from its commit to the receiver, and answers the first questions of an operator.
 func path() board {
 	return board{
-		name: "path", title: "Path of an event", description: "How old is the oldest undelivered event? Which receivers are open? Is the outbox draining? Who is being limited?",
+		name: "path", title: "Event pipeline", description: "How old is the oldest undelivered event? Which receivers are open? Is the outbox draining? Who is being limited?",
 		rows: []row{
 			{"First questions", pathNow()}, {"Outbox to Kafka", pathOutbox()}, {"Router", pathRouter()}, {"Delay lines and sweeper", pathRetries()},
 		},
