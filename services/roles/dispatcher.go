@@ -45,7 +45,7 @@ type DispatcherFlags struct {
 	MemberName       string               `help:"With --static-membership: name of this member, unique among running processes; default: the host name."`
 	RetryDelays      []time.Duration      `help:"Delays of the 7 delay topics, ascending. Delay n follows failed attempt n; the last is the longest delay that a Retry-After can ask for." default:"${retry_delays}" same:"platform"`
 	Egress           egress.Settings      `embed:""`
-	Lanes            sender.LaneConfig    `embed:""`
+	Queues           sender.QueueConfig   `embed:""`
 	Breaker          sender.BreakerConfig `embed:""`
 	Sweeper          sweeper.Settings     `embed:""`
 	LogSuccess       int                  `help:"Log one of this many successful attempts; 1 = all, which is also what log level debug does. Failed attempts are always logged." default:"100"`
@@ -231,13 +231,13 @@ func (d *Dispatcher) sender() (func(context.Context) error, error) {
 	}
 	receivers := sender.NewReceiverCache(d.DB, 0, d.Keys, d.Log)
 	s := sender.New(sender.Config{
-		Client: d.Broker, InstanceID: d.member, Lanes: d.Lanes, Breaker: d.Breaker,
+		Client: d.Broker, InstanceID: d.member, Queues: d.Queues, Breaker: d.Breaker,
 		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
 		Retry:          sender.RetryConfig{MaxAttempts: d.Policy.MaxAttempts, Lines: d.lines(), LastChance: d.Sweeper.Grace + 20*time.Minute},
 		Egress:         egress.Config{Settings: d.Egress, AllowPrivate: d.Egress.AllowInsecure, Proxy: proxy},
 		PropagateTrace: d.PropagateTrace, LogSuccess: d.LogSuccess, Log: d.Log,
 	}, d.DB, client, receivers)
-	d.live.OnChange(func(next *DispatcherCmd) { s.SetLimits(next.Lanes) })
+	d.live.OnChange(func(next *DispatcherCmd) { s.SetLimits(next.Queues) })
 	return func(ctx context.Context) error {
 		defer client.Close()
 		g, ctx := errgroup.WithContext(ctx)

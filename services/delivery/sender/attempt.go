@@ -49,7 +49,7 @@ func (s *Sender) attempt(ctx context.Context, j *job, r *receiver) *attempted {
 	a := &attempted{at: s.now(), trace: span.SpanContext()}
 	s.sched.begin(j, a.at)
 	deliveryInflight.Inc()
-	client, err := j.lane.client.get(r, s.egress)
+	client, err := j.queue.client.get(r, s.egress)
 	if err = errors.Join(r.faulty, err); err != nil {
 		a.err, a.kind = "no request can be made: "+err.Error(), "subscription"
 	} else {
@@ -132,7 +132,7 @@ func endSpan(span trace.Span, a *attempted) {
 // tier tells deliveries that were parked, or whose circuit breaker was open or whose receiver was down since the commit, from
 // the others: their delay is not this platform's, and the objectives leave them out.
 func (j *job) tier() string {
-	if j.msg.Parks == 0 && j.lane.breaker.closedSince(j.msg.CommittedAt) {
+	if j.msg.Parks == 0 && j.queue.breaker.closedSince(j.msg.CommittedAt) {
 		return store.TierHealthy
 	}
 	return store.TierBlocked

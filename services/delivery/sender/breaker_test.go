@@ -154,7 +154,7 @@ func TestTierOfADelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBreakerKit(t, store.Breaker{})
 		tier := func(committed time.Time, parks int) string {
-			return (&job{msg: &webhook.Message{CommittedAt: committed, Parks: parks}, lane: &lane{breaker: r.b}}).tier()
+			return (&job{msg: &webhook.Message{CommittedAt: committed, Parks: parks}, queue: &receiverQueue{breaker: r.b}}).tier()
 		}
 		early := time.Now()
 		require.Equal(t, store.TierHealthy, tier(early, 0), "never seen open")

@@ -7,7 +7,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/egress"
 )
 
-// client is the HTTP client of a lane whose subscription has a certificate. It shares no connection with other lanes: a
+// client is the HTTP client of a receiver queue whose subscription has a certificate. It shares no connection with other queues: a
 // receiver takes what comes through a connection as coming from whose certificate opened it.
 type client struct {
 	mu    sync.Mutex

@@ -101,20 +101,20 @@ func TestSenderShowsTheCertificateOfASubscription(t *testing.T) {
 			require.Equal(t, "eve", h.of(ann)[12], "no connection of the old certificate is used")
 
 			k.sender.sched.mu.Lock()
-			l := k.sender.sched.lanes[webhook.SubscriptionKey{Company: k.Company, ID: ann}]
+			q := k.sender.sched.queues[webhook.SubscriptionKey{Company: k.Company, ID: ann}]
 			k.sender.sched.mu.Unlock()
 			k.stop()
 			k.Eventually(func() bool {
-				l.client.mu.Lock()
-				defer l.client.mu.Unlock()
-				return l.client.own == nil
-			}, "it ends with the lane")
+				q.client.mu.Lock()
+				defer q.client.mu.Unlock()
+				return q.client.own == nil
+			}, "it ends with the queue")
 		})
 	}
 }
 
-// A lane keeps its client until the certificate changes.
-func TestClientOfALane(t *testing.T) {
+// A receiver queue keeps its client until the certificate changes.
+func TestClientOfAReceiverQueue(t *testing.T) {
 	t.Parallel()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(t, err)

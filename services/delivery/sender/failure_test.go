@@ -43,11 +43,11 @@ func TestSenderTakesNoMoreWorkThanItCanRecord(t *testing.T) {
 	t.Cleanup(d.Close)
 	k := newKit(t, d, func(c *Config) {
 		c.Results = ResultsConfig{Linger: time.Millisecond, batch: 50, limit: 100}
-		c.Lanes.burst = 200            // on a busy machine, all are let in before the first results are there
+		c.Queues.burst = 200           // on a busy machine, all are let in before the first results are there
 		c.Retry.maxParks = 1000        // no sweeper here
 		c.Egress.Timeout = time.Minute // a busy machine may pause for long: an attempt that it cuts off would be repeated
 	})
-	k.ForwardDelayed() // on a busy machine the lane may be full for a moment
+	k.ForwardDelayed() // on a busy machine the queue may be full for a moment
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(200))
 	sub, _ := k.Subscribe(h.URL)
 	m := k.Messages(sub, 3000)

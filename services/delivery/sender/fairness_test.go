@@ -31,7 +31,7 @@ func always(d time.Duration) func(time.Duration) time.Duration {
 func simulate(t *testing.T, lasts time.Duration, loads ...*load) {
 	t.Helper()
 	const step = 5 * time.Millisecond
-	r := newTestScheduler(LaneConfig{})
+	r := newTestScheduler(QueueConfig{})
 	began := r.clock
 	type running struct {
 		*job
@@ -140,11 +140,11 @@ func TestSlowCompaniesShareAlike(t *testing.T) {
 // What a slow receiver cannot take comes back at the pace at which it takes, and only as much as comes up soon.
 func TestPutOffToTheTurnAtASlowReceiver(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{})
+	r := newTestScheduler(QueueConfig{})
 	company, sub := tenant.NewID(), uuid.New()
 	run, _ := r.add(company, sub, "host")
-	l := run[0].lane
-	wait, ok := r.park(l, 10)
+	q := run[0].queue
+	wait, ok := r.park(q, 10)
 	require.True(t, ok)
 	require.Zero(t, wait, "nothing is known of it: the shortest line will do")
 
@@ -152,7 +152,7 @@ func TestPutOffToTheTurnAtASlowReceiver(t *testing.T) {
 	r.end(run[0], 9*time.Second, false)
 	var waits []time.Duration
 	for {
-		wait, ok := r.park(l, 100)
+		wait, ok := r.park(q, 100)
 		if !ok {
 			break
 		}
@@ -160,7 +160,7 @@ func TestPutOffToTheTurnAtASlowReceiver(t *testing.T) {
 	}
 	require.Equal(t, []time.Duration{9 * time.Second, 18 * time.Second, 27 * time.Second, 36 * time.Second, 45 * time.Second, 54 * time.Second}, waits)
 	r.clock = r.clock.Add(10 * time.Second)
-	wait, ok = r.park(l, 100)
+	wait, ok = r.park(q, 100)
 	require.True(t, ok)
 	require.Equal(t, 53*time.Second, wait, "behind the others")
 	for n := range 5 {

@@ -16,10 +16,10 @@ import (
 func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	m := j.msg
 	in.attempt, in.parks, in.now, in.expires = m.Attempt, m.Parks, s.now(), m.ExpiresAt
-	in.down = a != nil && j.lane.breaker.down(in.now)
+	in.down = a != nil && j.queue.breaker.down(in.now)
 	d := s.cfg.Retry.decide(in)
 	if d.outcome == park {
-		if wait, ok := s.sched.park(j.lane, maxParked); ok {
+		if wait, ok := s.sched.park(j.queue, maxParked); ok {
 			d.wait = max(d.wait, wait)
 		} else {
 			d.outcome = parkInStore
@@ -29,7 +29,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	case a != nil:
 		s.observe(s.work, j, r, a, d)
 	case d.outcome == park || d.outcome == parkInStore || d.outcome == keepLast:
-		laneParked.WithLabelValues(in.cause.String()).Inc()
+		postponedTotal.WithLabelValues(in.cause.String()).Inc()
 	}
 	res := s.result(j, a, d, in)
 	if r != nil && r.Ordered && (!res.State.Open() || causes[in.cause].holdsRecord) {

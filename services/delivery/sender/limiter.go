@@ -15,16 +15,16 @@ const (
 	slow
 )
 
-// limiter limits the concurrent requests of several lanes. Slow lanes together get less than half of the slots, so that the
+// limiter limits the concurrent requests of several queues. Slow queues together get less than half of the slots, so that the
 // others do not wait for them.
 type limiter struct {
 	limit        int
 	slowLimit    int
-	unknownLimit int  // of lanes that are slow or of unknown speed, together; 0 = no limit of its own
-	cautious     bool // lanes of unknown speed count as slow, too
+	unknownLimit int  // of queues that are slow or of unknown speed, together; 0 = no limit of its own
+	cautious     bool // queues of unknown speed count as slow, too
 
 	used, slow, unknown int
-	lanes               int           // that refer to it
+	queues              int           // that refer to it
 	waiting             [3]roundRobin // by speed; one that counts as slow waits with the slow ones
 	turn                speed         // of the queue that is next
 
@@ -87,22 +87,22 @@ func (l *limiter) stuck(v speed, now time.Time) bool {
 	return l.full(v) && now.Sub(l.progress) > stuckAfter
 }
 
-// wait adds a lane to the queue for a slot.
-func (l *limiter) wait(lane *lane) {
-	lane.waitingOn = l
-	l.queue(lane.speed()).push(lane)
+// wait adds a queue to those that wait for a slot.
+func (l *limiter) wait(queue *receiverQueue) {
+	queue.waitingOn = l
+	l.queue(queue.speed()).push(queue)
 }
 
-// leave removes a lane from the queue.
-func (l *limiter) leave(lane *lane) {
-	lane.waitingOn = nil
+// leave removes a queue from those that wait for a slot.
+func (l *limiter) leave(queue *receiverQueue) {
+	queue.waitingOn = nil
 	for v := range l.waiting {
-		l.waiting[v].remove(lane)
+		l.waiting[v].remove(queue)
 	}
 }
 
-// next removes the lane that gets a free slot from the queue; nil without one. The queues take turns.
-func (l *limiter) next() *lane {
+// next removes the queue that gets a free slot from those that wait; nil without one. Fast and slow ones take turns.
+func (l *limiter) next() *receiverQueue {
 	for range len(l.waiting) {
 		v := l.turn
 		l.turn = (v + 1) % speed(len(l.waiting))
@@ -124,65 +124,65 @@ func (l *limiter) queue(v speed) *roundRobin {
 	return &l.waiting[v]
 }
 
-// roundRobin is a queue of lanes in which companies take turns, and the lanes of a company take turns: a company with many
-// lanes gets no more than one with a single lane.
+// roundRobin has the receiver queues that wait, of which companies take turns, and the queues of a company take turns: a company with many
+// queues gets no more than one with a single queue.
 type roundRobin struct {
-	ring      []*companyQueue
-	companies map[tenant.ID]*companyQueue
+	ring      []*companyQueues
+	companies map[tenant.ID]*companyQueues
 }
 
-type companyQueue struct {
+type companyQueues struct {
 	company tenant.ID
-	lanes   []*lane
+	queues  []*receiverQueue
 }
 
-func (t *roundRobin) push(l *lane) {
-	c, ok := t.companies[l.key.Company]
+func (t *roundRobin) push(q *receiverQueue) {
+	c, ok := t.companies[q.key.Company]
 	if !ok {
-		c = &companyQueue{company: l.key.Company}
+		c = &companyQueues{company: q.key.Company}
 		if t.companies == nil {
-			t.companies = map[tenant.ID]*companyQueue{}
+			t.companies = map[tenant.ID]*companyQueues{}
 		}
 		t.companies[c.company] = c
 		t.ring = append(t.ring, c)
 	}
-	c.lanes = append(c.lanes, l)
+	c.queues = append(c.queues, q)
 }
 
-func (t *roundRobin) pop() *lane {
+func (t *roundRobin) pop() *receiverQueue {
 	for len(t.ring) > 0 {
 		c := t.ring[0]
 		t.ring[0] = nil
 		t.ring = t.ring[1:]
-		if len(c.lanes) == 0 {
+		if len(c.queues) == 0 {
 			delete(t.companies, c.company)
 			continue
 		}
-		l := c.lanes[0]
-		c.lanes[0] = nil
-		c.lanes = c.lanes[1:]
+		q := c.queues[0]
+		c.queues[0] = nil
+		c.queues = c.queues[1:]
 		t.ring = append(t.ring, c)
-		return l
+		return q
 	}
 	return nil
 }
 
-// remove removes a lane. Its company keeps its place.
-func (t *roundRobin) remove(l *lane) {
-	c, ok := t.companies[l.key.Company]
+// remove removes a receiver queue. Its company keeps its place.
+func (t *roundRobin) remove(q *receiverQueue) {
+	c, ok := t.companies[q.key.Company]
 	if !ok {
 		return
 	}
-	for i, v := range c.lanes {
-		if v == l {
-			c.lanes = append(c.lanes[:i], c.lanes[i+1:]...)
+	for i, v := range c.queues {
+		if v == q {
+			c.queues = append(c.queues[:i], c.queues[i+1:]...)
 			return
 		}
 	}
 }
 
 // host limits the concurrent requests to one host. A company gets at most three quarters of them, so that it never has all, and
-// so do the lanes that are slow or may turn out to be: a fast receiver always finds a slot.
+// so do the queues that are slow or may turn out to be: a fast receiver always finds a slot.
 type host struct {
 	limiter
 	name   string

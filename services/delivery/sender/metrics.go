@@ -25,7 +25,7 @@ var (
 	deliveryInflight = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tradegrid_delivery_inflight", Help: "Requests to receivers in flight.",
 	})
-	laneParked = prometheus.NewCounterVec(prometheus.CounterOpts{
+	postponedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_lane_parked", Help: "Deliveries parked without an attempt, by reason: " + parkedReasons() + parkedNewer + " (a later release wrote the record).",
 	}, []string{"reason"})
 	breakerState = prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -71,15 +71,15 @@ func Metrics() []prometheus.Collector {
 	}
 	for _, row := range causes {
 		if row.parks() {
-			laneParked.WithLabelValues(row.name)
+			postponedTotal.WithLabelValues(row.name)
 		}
 	}
-	laneParked.WithLabelValues(parkedNewer)
+	postponedTotal.WithLabelValues(parkedNewer)
 	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {
 		breakerState.WithLabelValues(state.String())
 		breakerTransitions.WithLabelValues(state.String())
 	}
 	return []prometheus.Collector{
-		deliveryTotal, deliveryLatency, firstAttempt, deliveryInflight, laneParked, breakerState, breakerTransitions, resultsBuffered,
+		deliveryTotal, deliveryLatency, firstAttempt, deliveryInflight, postponedTotal, breakerState, breakerTransitions, resultsBuffered,
 	}
 }

@@ -28,10 +28,10 @@ func TestEveryCauseHasARow(t *testing.T) {
 // Whatever puts a delivery off without an attempt is counted from the start: a rate does not see the first of a new series. The
 // metrics are those of the process, so no other test may run beside it.
 func TestEveryReasonOfAWaitIsCounted(t *testing.T) {
-	laneParked.Reset()
+	postponedTotal.Reset()
 	Metrics()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(laneParked)
+	registry.MustRegister(postponedTotal)
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	counted := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
-// paced is a scheduler with a lane that has a pace, and timers that its clock ends.
+// paced is a scheduler with a receiver queue that has a pace, and timers that its clock ends.
 type paced struct {
 	*testScheduler
 	company tenant.ID
@@ -24,16 +24,18 @@ type paced struct {
 }
 
 func newPaced(pace time.Duration) *paced {
-	p := &paced{testScheduler: newTestScheduler(LaneConfig{}), company: tenant.NewID(), sub: uuid.New()}
-	p.later = func(_ *lane, wait time.Duration) { p.due = append(p.due, p.clock.Add(wait)) }
+	p := &paced{testScheduler: newTestScheduler(QueueConfig{}), company: tenant.NewID(), sub: uuid.New()}
+	p.later = func(_ *receiverQueue, wait time.Duration) { p.due = append(p.due, p.clock.Add(wait)) }
 	first := p.job(p.company, p.sub)
 	p.enqueue(first)
-	run, _ := p.ready(first.lane, "host", pace, nil)
+	run, _ := p.ready(first.queue, "host", pace, nil)
 	p.end(run[0], time.Millisecond, false)
 	return p
 }
 
-func (p *paced) lane() *lane { return p.lanes[webhook.SubscriptionKey{Company: p.company, ID: p.sub}] }
+func (p *paced) queue() *receiverQueue {
+	return p.queues[webhook.SubscriptionKey{Company: p.company, ID: p.sub}]
+}
 
 // pass lets time pass and returns the jobs that start.
 func (p *paced) pass(d time.Duration) (run []*job) {
@@ -41,7 +43,7 @@ func (p *paced) pass(d time.Duration) (run []*job) {
 	for len(p.due) > 0 && !p.due[0].After(end) {
 		p.clock = p.due[0]
 		p.due = p.due[1:]
-		run = append(run, p.resume(p.lane())...)
+		run = append(run, p.resume(p.queue())...)
 	}
 	p.clock = end
 	return run
@@ -57,8 +59,8 @@ func (p *paced) add(n int) (run []*job, refused int) {
 	return run, refused
 }
 
-// A lane with a pace starts one job after the other, as often as it may, whether they end early or late.
-func TestPaceOfALane(t *testing.T) {
+// A receiver queue with a pace starts one job after the other, as often as it may, whether they end early or late.
+func TestPaceOfAReceiverQueue(t *testing.T) {
 	t.Parallel()
 	for _, took := range []time.Duration{time.Millisecond, 150 * time.Millisecond, 350 * time.Millisecond} {
 		p := newPaced(100 * time.Millisecond)
@@ -112,11 +114,11 @@ func TestBeyondThePace(t *testing.T) {
 	require.Equal(t, allowed, p.allowed, "its queue is not what all receivers share")
 
 	for i := range 60 {
-		wait, ok := p.park(p.lane(), maxParked)
+		wait, ok := p.park(p.queue(), maxParked)
 		require.True(t, ok)
 		require.Equal(t, time.Duration(i+1)*time.Second, wait)
 	}
-	_, ok := p.park(p.lane(), maxParked)
+	_, ok := p.park(p.queue(), maxParked)
 	require.False(t, ok, "the database keeps the rest")
 
 	p.due = nil
@@ -142,10 +144,10 @@ func TestPaceCountsRequests(t *testing.T) {
 	require.Empty(t, p.end(run[0], time.Millisecond, false))
 
 	p.add(3)
-	p.follow(p.lane(), "host", 10*time.Millisecond)
+	p.follow(p.queue(), "host", 10*time.Millisecond)
 	require.Len(t, p.pass(time.Second), 1, "the timer of the old pace")
 	require.Len(t, p.pass(20*time.Millisecond), 2)
-	p.follow(p.lane(), "host", 0)
+	p.follow(p.queue(), "host", 0)
 	run, _ = p.add(1)
 	require.Len(t, run, 1)
 	require.Empty(t, p.due)

@@ -11,8 +11,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
-// LaneConfig limits queues and concurrent requests. Zero values take the default.
-type LaneConfig struct {
+// QueueConfig limits queues and concurrent requests. Zero values take the default.
+type QueueConfig struct {
 	PerReceiver int `name:"receiver-in-flight" help:"Maximum number of concurrent requests to one receiver." default:"4" reload:"true"`
 	PerHost     int `name:"host-in-flight" help:"Maximum number of concurrent requests to one host. One company gets at most three quarters of them, receivers that take longer than 1 s less than half." default:"16" reload:"true"`
 	PerCompany  int `name:"company-in-flight" help:"Maximum number of concurrent requests for one company." default:"64" reload:"true"`
@@ -24,7 +24,7 @@ type LaneConfig struct {
 }
 
 // Check validates the settings.
-func (c LaneConfig) Check() error {
+func (c QueueConfig) Check() error {
 	return errors.Join(
 		config.Positive("--receiver-in-flight", c.PerReceiver),
 		config.Positive("--host-in-flight", c.PerHost),
@@ -36,10 +36,10 @@ func (c LaneConfig) Check() error {
 const (
 	slowQueue    = 64               // queued deliveries of a slow or failing receiver
 	maxQueued    = 5 * time.Second  // longest time in a queue
-	idleEviction = 15 * time.Minute // lanes without traffic are removed after this
+	idleEviction = 15 * time.Minute // queues without traffic are removed after this
 )
 
-func (c *LaneConfig) setDefaults() {
+func (c *QueueConfig) setDefaults() {
 	c.queueBytes = cmp.Or(c.queueBytes, 1<<20)
 	c.burst = cmp.Or(c.burst, 2048)
 	c.burstBytes = cmp.Or(c.burstBytes, 16<<20)
@@ -51,7 +51,7 @@ type job struct {
 	rec      *kafka.Record
 	msg      *webhook.Message
 	from     *assignment
-	lane     *lane
+	queue    *receiverQueue
 	queuedAt time.Time
 	slots    [4]*limiter // limiters of which a running job holds a slot
 	speed    speed       // as which the job counts there
@@ -68,7 +68,7 @@ type job struct {
 	turn   bool          // it has the turn of its record
 	stored chan struct{} // closed when the end of a delivery to an ordered subscription is stored; nil for all others
 
-	waited webhook.Waiting // what it waited for in its lane, when that did not take it or kept it too long
+	waited webhook.Waiting // what it waited for in its queue, when that did not take it or kept it too long
 }
 
 func (j *job) key() webhook.SubscriptionKey {
@@ -78,11 +78,11 @@ func (j *job) key() webhook.SubscriptionKey {
 // stuckAfter is how long nothing may end before a queue counts as stuck.
 const stuckAfter = time.Second
 
-// lane is the queue of one receiver.
-type lane struct {
+// receiverQueue is the queue of one receiver.
+type receiverQueue struct {
 	key       webhook.SubscriptionKey
 	from      *assignment // in which it was made
-	queue     []*job
+	jobs      []*job
 	yielding  int // jobs at the end of the queue that give way to others
 	turns     turns
 	held      int   // jobs that wait for a turn
@@ -117,12 +117,12 @@ type lane struct {
 }
 
 // due is when the first job may start: by the pace of the receiver, and by that of the jobs that give way.
-func (l *lane) due() (at time.Time) {
-	if l.pace > 0 {
-		at = l.begun.Add(l.pace)
+func (q *receiverQueue) due() (at time.Time) {
+	if q.pace > 0 {
+		at = q.begun.Add(q.pace)
 	}
-	if first := l.queue[0].msg; first.Yields {
-		if next := l.yielded.Add(first.Gap); next.After(at) {
+	if first := q.jobs[0].msg; first.Yields {
+		if next := q.yielded.Add(first.Gap); next.After(at) {
 			at = next
 		}
 	}
@@ -130,83 +130,83 @@ func (l *lane) due() (at time.Time) {
 }
 
 // forgetStart takes back the start of a job that made no request: the next need not wait for it.
-func (l *lane) forgetStart(j *job) {
-	if l.begun.Equal(j.begun) {
-		l.begun = time.Time{}
+func (q *receiverQueue) forgetStart(j *job) {
+	if q.begun.Equal(j.begun) {
+		q.begun = time.Time{}
 	}
-	if j.msg.Yields && l.yielded.Equal(j.begun) {
-		l.yielded = time.Time{}
+	if j.msg.Yields && q.yielded.Equal(j.begun) {
+		q.yielded = time.Time{}
 	}
 }
 
 // waitsFor is what the queue waits for.
-func (l *lane) waitsFor() webhook.Waiting {
+func (q *receiverQueue) waitsFor() webhook.Waiting {
 	switch {
-	case l.waitingOn == nil && l.pace > 0 && !l.timer.IsZero():
+	case q.waitingOn == nil && q.pace > 0 && !q.timer.IsZero():
 		return webhook.WaitsForRate
-	case l.waitingOn == nil:
+	case q.waitingOn == nil:
 		return webhook.WaitsForQueue
-	case l.waitingOn == l.share:
+	case q.waitingOn == q.share:
 		return webhook.WaitsForHostShare
-	case l.waitingOn == l.company:
+	case q.waitingOn == q.company:
 		return webhook.WaitsForCompany
-	case l.host != nil && l.waitingOn == &l.host.limiter:
+	case q.host != nil && q.waitingOn == &q.host.limiter:
 		return webhook.WaitsForHost
 	}
 	return webhook.WaitsForCapacity
 }
 
 // speed judges by attempts that have ended and by those under way.
-func (l *lane) speed() speed {
+func (q *receiverQueue) speed() speed {
 	switch {
-	case l.late > 0 || l.average > webhook.SlowAfter:
+	case q.late > 0 || q.average > webhook.SlowAfter:
 		return slow
-	case l.average > 0:
+	case q.average > 0:
 		return fast
 	}
 	return unknown
 }
 
 // unhealthy reports whether the receiver fails, is slow, or cannot get requests because its host or company is stuck.
-func (l *lane) unhealthy(now time.Time) bool {
-	v := l.speed()
-	if l.failures > 0 || v == slow || (l.used > 0 && now.Sub(l.progress) > stuckAfter) || l.company.stuck(v, now) {
+func (q *receiverQueue) unhealthy(now time.Time) bool {
+	v := q.speed()
+	if q.failures > 0 || v == slow || (q.used > 0 && now.Sub(q.progress) > stuckAfter) || q.company.stuck(v, now) {
 		return true
 	}
-	return l.host != nil && (l.host.stuck(v, now) || l.share.stuck(v, now))
+	return q.host != nil && (q.host.stuck(v, now) || q.share.stuck(v, now))
 }
 
 // mustNotDelay reports whether what is queued must not delay other receivers, because this one is unhealthy or wants to be sent
 // only so much.
-func (l *lane) mustNotDelay(now time.Time) bool { return l.pace > 0 || l.unhealthy(now) }
+func (q *receiverQueue) mustNotDelay(now time.Time) bool { return q.pace > 0 || q.unhealthy(now) }
 
 // queueLimit is how much may be queued: about as much as the receiver can take within the longest wait.
-func (l *lane) queueLimit(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
-	jobs, bytes = l.takes(cfg, now)
-	if l.pace > 0 {
-		jobs = min(jobs, max(int(maxQueued*4/5/l.pace), 1))
+func (q *receiverQueue) queueLimit(cfg *QueueConfig, now time.Time) (jobs int, bytes int64) {
+	jobs, bytes = q.takes(cfg, now)
+	if q.pace > 0 {
+		jobs = min(jobs, max(int(maxQueued*4/5/q.pace), 1))
 	}
 	return jobs, bytes
 }
 
 // takes is how much the receiver can take within the longest wait, if it has no pace.
-func (l *lane) takes(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
+func (q *receiverQueue) takes(cfg *QueueConfig, now time.Time) (jobs int, bytes int64) {
 	switch {
-	case l.interval > 0 && l.speed() == slow:
-		return min(max(int(maxQueued/l.interval), cfg.PerReceiver), slowQueue), cfg.queueBytes
-	case l.unhealthy(now):
+	case q.interval > 0 && q.speed() == slow:
+		return min(max(int(maxQueued/q.interval), cfg.PerReceiver), slowQueue), cfg.queueBytes
+	case q.unhealthy(now):
 		return slowQueue, cfg.queueBytes
-	case l.average == 0:
+	case q.average == 0:
 		return cfg.burst, cfg.burstBytes
 	}
-	perSecond := max(l.rate, float64(cfg.PerReceiver)/l.average.Seconds())
+	perSecond := max(q.rate, float64(cfg.PerReceiver)/q.average.Seconds())
 	jobs = min(max(int(perSecond*maxQueued.Seconds()*0.8), slowQueue), cfg.burst)
 	return jobs, cfg.queueBytes + (cfg.burstBytes-cfg.queueBytes)*int64(jobs-slowQueue)/int64(max(cfg.burst-slowQueue, 1))
 }
 
 // room is how much may be queued, and less of what gives way: it leaves half to the others.
-func (l *lane) room(j *job, cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
-	jobs, bytes = l.queueLimit(cfg, now)
+func (q *receiverQueue) room(j *job, cfg *QueueConfig, now time.Time) (jobs int, bytes int64) {
+	jobs, bytes = q.queueLimit(cfg, now)
 	if j.msg.Yields {
 		return jobs / 2, bytes / 2
 	}
@@ -214,28 +214,28 @@ func (l *lane) room(j *job, cfg *LaneConfig, now time.Time) (jobs int, bytes int
 }
 
 // push adds a job to the queue: at its end, or before those that give way to it.
-func (l *lane) push(j *job) {
-	l.bytes += int64(len(j.msg.Body))
+func (q *receiverQueue) push(j *job) {
+	q.bytes += int64(len(j.msg.Body))
 	if j.msg.Yields {
-		l.queue = append(l.queue, j)
-		l.yielding++
+		q.jobs = append(q.jobs, j)
+		q.yielding++
 		return
 	}
-	l.queue = slices.Insert(l.queue, len(l.queue)-l.yielding, j)
+	q.jobs = slices.Insert(q.jobs, len(q.jobs)-q.yielding, j)
 }
 
 // drop removes the job at a place of the queue.
-func (l *lane) drop(i int) *job {
-	j := l.queue[i]
+func (q *receiverQueue) drop(i int) *job {
+	j := q.jobs[i]
 	if i == 0 {
-		l.shift()
+		q.shift()
 	} else {
-		l.queue = slices.Delete(l.queue, i, i+1)
+		q.jobs = slices.Delete(q.jobs, i, i+1)
 	}
 	if j.msg.Yields {
-		l.yielding--
+		q.yielding--
 	}
-	l.bytes -= int64(len(j.msg.Body))
+	q.bytes -= int64(len(j.msg.Body))
 	return j
 }
 
@@ -248,22 +248,22 @@ const maxReserved = time.Minute
 
 // reserve takes the next turn at a receiver that is slow or has a pace, for a delivery that is parked. It reports false when
 // that turn is too far ahead.
-func (l *lane) reserve(now time.Time) (wait time.Duration, ok bool) {
-	between := l.pace
-	if l.speed() == slow {
-		between = max(between, l.interval, l.average/4)
+func (q *receiverQueue) reserve(now time.Time) (wait time.Duration, ok bool) {
+	between := q.pace
+	if q.speed() == slow {
+		between = max(between, q.interval, q.average/4)
 	}
 	if between == 0 {
 		return 0, true
 	}
 	next := now
-	if l.reserved.After(now) {
-		next = l.reserved
+	if q.reserved.After(now) {
+		next = q.reserved
 	}
 	next = next.Add(between)
 	if next.Sub(now) > maxReserved {
 		return 0, false
 	}
-	l.reserved = next
+	q.reserved = next
 	return next.Sub(now), true
 }

@@ -22,7 +22,7 @@ type testScheduler struct {
 	from  *assignment
 }
 
-func newTestScheduler(cfg LaneConfig) *testScheduler {
+func newTestScheduler(cfg QueueConfig) *testScheduler {
 	cfg.setDefaults()
 	r := &testScheduler{clock: time.Unix(1e9, 0), from: &assignment{}}
 	r.scheduler = newScheduler(cfg, func() time.Time { return r.clock })
@@ -33,7 +33,7 @@ func (r *testScheduler) add(company tenant.ID, sub uuid.UUID, host string) (run 
 	j := r.job(company, sub)
 	run, created, full := r.enqueue(j)
 	if created {
-		opened, _ := r.ready(j.lane, host, 0, nil)
+		opened, _ := r.ready(j.queue, host, 0, nil)
 		run = append(run, opened...)
 	}
 	return run, full
@@ -57,7 +57,7 @@ func (r *testScheduler) end(j *job, took time.Duration, failed bool) []*job {
 func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := newTestScheduler(LaneConfig{PerReceiver: 2, PerHost: 8, PerCompany: 9, Total: 10, burst: 1000})
+		r := newTestScheduler(QueueConfig{PerReceiver: 2, PerHost: 8, PerCompany: 9, Total: 10, burst: 1000})
 		companies := []tenant.ID{tenant.NewID(), tenant.NewID(), tenant.NewID()}
 		subs := make([]uuid.UUID, 15)
 		for i := range subs {
@@ -74,7 +74,7 @@ func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 				queued[j.msg.SubscriptionID] = slices.Delete(q, first, first+1)
 				if j.msg.Entity != uuid.Nil {
 					require.False(t, slices.ContainsFunc(running, func(other *job) bool {
-						return other.lane == j.lane && other.msg.Entity == j.msg.Entity
+						return other.queue == j.queue && other.msg.Entity == j.msg.Entity
 					}), "one of a record at a time")
 				}
 				r.begin(j, r.clock)
@@ -110,7 +110,7 @@ func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 					added++
 				}
 				if created {
-					opened, _ := r.ready(j.lane, []string{"a", "b"}[i%2], 0, nil)
+					opened, _ := r.ready(j.queue, []string{"a", "b"}[i%2], 0, nil)
 					run = append(run, opened...)
 				}
 				start(run)
@@ -142,7 +142,7 @@ func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 // turned slow under way may exceed the bounds for slow ones; none begins then.
 func (r *testScheduler) requireLimits(t *rapid.T, running []*job, begun []*job) {
 	type slots struct{ used, slow, unknown int }
-	lanes, hosts, shares, companies, total := map[*lane]int{}, map[*host]slots{}, map[*limiter]slots{}, map[*limiter]slots{}, slots{}
+	queues, hosts, shares, companies, total := map[*receiverQueue]int{}, map[*host]slots{}, map[*limiter]slots{}, map[*limiter]slots{}, slots{}
 	count := func(s slots, isSlow bool) slots {
 		s.used++
 		if isSlow {
@@ -151,21 +151,21 @@ func (r *testScheduler) requireLimits(t *rapid.T, running []*job, begun []*job) 
 		return s
 	}
 	for _, j := range running {
-		l := j.lane
-		lanes[l]++
-		h := count(hosts[l.host], j.speed == slow)
+		q := j.queue
+		queues[q]++
+		h := count(hosts[q.host], j.speed == slow)
 		if j.speed == unknown {
 			h.unknown++
 		}
-		hosts[l.host] = h
-		shares[l.share] = count(shares[l.share], j.speed != fast)
-		companies[l.company] = count(companies[l.company], j.speed == slow)
+		hosts[q.host] = h
+		shares[q.share] = count(shares[q.share], j.speed != fast)
+		companies[q.company] = count(companies[q.company], j.speed == slow)
 		total = count(total, j.speed == slow)
 	}
-	fits := func(l *lane, s slots, limit, slowLimit int, isSlow bool) bool {
+	fits := func(q *receiverQueue, s slots, limit, slowLimit int, isSlow bool) bool {
 		return s.used <= limit && (!isSlow || s.slow <= slowLimit)
 	}
-	allow := func(l *lane, v speed, more int) bool {
+	allow := func(q *receiverQueue, v speed, more int) bool {
 		add := func(s slots, isSlow bool) slots {
 			s.used += more
 			if isSlow {
@@ -174,32 +174,32 @@ func (r *testScheduler) requireLimits(t *rapid.T, running []*job, begun []*job) 
 			return s
 		}
 		isSlow, unproven := v == slow, v != fast
-		if h := hosts[l.host]; v == unknown && h.slow+h.unknown+more > 6 {
+		if h := hosts[q.host]; v == unknown && h.slow+h.unknown+more > 6 {
 			return false
 		}
-		return fits(l, add(hosts[l.host], isSlow), 8, 3, isSlow) && fits(l, add(shares[l.share], unproven), 6, 3, unproven) &&
-			fits(l, add(companies[l.company], isSlow), 9, 4, isSlow) && fits(l, add(total, isSlow), 10, 4, isSlow)
+		return fits(q, add(hosts[q.host], isSlow), 8, 3, isSlow) && fits(q, add(shares[q.share], unproven), 6, 3, unproven) &&
+			fits(q, add(companies[q.company], isSlow), 9, 4, isSlow) && fits(q, add(total, isSlow), 10, 4, isSlow)
 	}
 	for _, j := range begun {
-		require.True(t, allow(j.lane, j.speed, 0), "a job has begun beyond a limit")
+		require.True(t, allow(j.queue, j.speed, 0), "a job has begun beyond a limit")
 	}
-	for l, n := range lanes {
+	for q, n := range queues {
 		require.LessOrEqual(t, n, 2)
-		require.True(t, allow(l, fast, 0), "a limit is exceeded")
+		require.True(t, allow(q, fast, 0), "a limit is exceeded")
 	}
-	for l := range r.backlog {
-		if len(l.queue) == 0 {
+	for q := range r.backlog {
+		if len(q.jobs) == 0 {
 			continue // all wait for others of their records
 		}
 		limit := 2
-		if l.failures > 0 || l.average == 0 {
+		if q.failures > 0 || q.average == 0 {
 			limit = 1 // a failing receiver may be kept at one, and looks again when that ends
 		}
-		require.False(t, lanes[l] < limit && allow(l, l.speed(), 1), "a job waits although all limits have room")
+		require.False(t, queues[q] < limit && allow(q, q.speed(), 1), "a job waits although all limits have room")
 	}
 }
 
-func TestLaneTakesLittleForSickReceivers(t *testing.T) {
+func TestQueuesOfSickReceiversTakeLittle(t *testing.T) {
 	t.Parallel()
 	fill := func(r *testScheduler, sub uuid.UUID) (n int) {
 		company := tenant.NewID()
@@ -210,10 +210,10 @@ func TestLaneTakesLittleForSickReceivers(t *testing.T) {
 			n++
 		}
 	}
-	r := newTestScheduler(LaneConfig{})
+	r := newTestScheduler(QueueConfig{})
 	require.Equal(t, 2048+1, fill(r, uuid.New()), "unknown: optimistic")
 
-	r = newTestScheduler(LaneConfig{})
+	r = newTestScheduler(QueueConfig{})
 	company, sub := tenant.NewID(), uuid.New()
 	run, _ := r.add(company, sub, "host")
 	r.end(run[0], 100*time.Millisecond, false)
@@ -223,7 +223,7 @@ func TestLaneTakesLittleForSickReceivers(t *testing.T) {
 	}
 	require.Equal(t, 160+4, n-1, "40 a second for 4 s, and 4 under way")
 
-	r = newTestScheduler(LaneConfig{})
+	r = newTestScheduler(QueueConfig{})
 	run, _ = r.add(company, sub, "host")
 	r.clock = r.clock.Add(1500 * time.Millisecond)
 	for n, full := 0, false; !full; n++ {
@@ -233,9 +233,9 @@ func TestLaneTakesLittleForSickReceivers(t *testing.T) {
 	require.NotEmpty(t, run)
 }
 
-func TestLanesAreEmptiedWhenTheyWaitTooLong(t *testing.T) {
+func TestReceiverQueuesAreEmptiedWhenTheyWaitTooLong(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{PerReceiver: 1})
+	r := newTestScheduler(QueueConfig{PerReceiver: 1})
 	company, sub := tenant.NewID(), uuid.New()
 	for range 3 {
 		r.add(company, sub, "host")
@@ -249,16 +249,16 @@ func TestLanesAreEmptiedWhenTheyWaitTooLong(t *testing.T) {
 	require.Len(t, r.backlog, 1)
 }
 
-func TestLanesAreForgotten(t *testing.T) {
+func TestReceiverQueuesAreForgotten(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{})
+	r := newTestScheduler(QueueConfig{})
 	run, _ := r.add(tenant.NewID(), uuid.New(), "host")
 	r.clock = r.clock.Add(time.Hour)
 	require.Empty(t, r.evict(), "one that runs stays")
 	r.end(run[0], time.Second, false)
 	r.clock = r.clock.Add(16 * time.Minute)
 	require.Len(t, r.evict(), 1)
-	require.Empty(t, r.lanes)
+	require.Empty(t, r.queues)
 	require.Empty(t, r.hosts)
 	require.Empty(t, r.companies)
 }
@@ -266,7 +266,7 @@ func TestLanesAreForgotten(t *testing.T) {
 // The periodic work stops once nothing is queued or running and the rate of what was has faded, and the next job wakes it.
 func TestSchedulerSleepsOnlyWithoutJobs(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{PerReceiver: 1})
+	r := newTestScheduler(QueueConfig{PerReceiver: 1})
 	awake := func() bool { return len(r.awake) > 0 }
 	require.True(t, r.measure(100*time.Millisecond), "nothing was ever sent")
 	require.False(t, awake())
@@ -294,7 +294,7 @@ func TestSchedulerSleepsOnlyWithoutJobs(t *testing.T) {
 
 func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{})
+	r := newTestScheduler(QueueConfig{})
 	company := tenant.NewID()
 	for range minBacklog {
 		require.Nil(t, r.backpressure(r.job(company, uuid.New())))
@@ -318,7 +318,7 @@ func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 // A healthy receiver's full queue is waited for, while it is worked off and for a moment only; others are not held up by it.
 func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{burst: 1000})
+	r := newTestScheduler(QueueConfig{burst: 1000})
 	company, sub := tenant.NewID(), uuid.New()
 	first, _ := r.add(company, sub, "host")
 	running := append(first, fill(r, company, sub)...)
@@ -361,7 +361,7 @@ func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
 // A queue may also be full by the size of its deliveries.
 func TestQueueFullOfBytesIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{burst: 1000, queueBytes: 80, burstBytes: 80})
+	r := newTestScheduler(QueueConfig{burst: 1000, queueBytes: 80, burstBytes: 80})
 	company, sub := tenant.NewID(), uuid.New()
 	running, _ := r.add(company, sub, "host")
 	running = append(running, fill(r, company, sub)...)
@@ -373,7 +373,7 @@ func TestQueueFullOfBytesIsWaitedFor(t *testing.T) {
 		}
 		r.measure(100 * time.Millisecond)
 	}
-	require.Len(t, r.lanes[webhook.SubscriptionKey{Company: company, ID: sub}].queue, 10)
+	require.Len(t, r.queues[webhook.SubscriptionKey{Company: company, ID: sub}].jobs, 10)
 	require.NotNil(t, r.backpressure(r.job(company, sub)))
 	r.end(running[0], time.Millisecond, false)
 	require.Nil(t, r.backpressure(r.job(company, sub)))
@@ -382,7 +382,7 @@ func TestQueueFullOfBytesIsWaitedFor(t *testing.T) {
 // Whoever waits for a full queue goes on, also when all the jobs that were to fill it are dropped as repeats.
 func TestWaitForAFullQueueEnds(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{burst: 100})
+	r := newTestScheduler(QueueConfig{burst: 100})
 	company, sub := tenant.NewID(), uuid.New()
 	running, _ := r.add(company, sub, "host")
 	running = append(running, fill(r, company, sub)...)
@@ -392,7 +392,7 @@ func TestWaitForAFullQueueEnds(t *testing.T) {
 	for !r.measure(100 * time.Millisecond) {
 		r.clock = r.clock.Add(100 * time.Millisecond)
 	}
-	r.lanes[webhook.SubscriptionKey{Company: company, ID: sub}].rate = 1000
+	r.queues[webhook.SubscriptionKey{Company: company, ID: sub}].rate = 1000
 	<-r.awake
 	r.from.checking.Add(100)
 	more := r.backpressure(r.job(company, sub))
@@ -418,16 +418,16 @@ func fill(r *testScheduler, company tenant.ID, sub uuid.UUID) (all []*job) {
 // Larger limits let waiting jobs run at once, whichever of them they wait for; smaller ones let jobs end first.
 func TestSchedulerTakesNewLimits(t *testing.T) {
 	t.Parallel()
-	large := LaneConfig{PerReceiver: 3, PerHost: 3, PerCompany: 4, Total: 5}
+	large := QueueConfig{PerReceiver: 3, PerHost: 3, PerCompany: 4, Total: 5}
 	for name, row := range map[string]struct {
-		small LaneConfig
+		small QueueConfig
 		begun int
 	}{
-		"receiver": {LaneConfig{PerReceiver: 1, PerHost: 3, PerCompany: 4, Total: 5}, 2},
-		"host":     {LaneConfig{PerReceiver: 3, PerHost: 1, PerCompany: 4, Total: 5}, 2},
-		"company":  {LaneConfig{PerReceiver: 3, PerHost: 3, PerCompany: 1, Total: 5}, 2},
-		"total":    {LaneConfig{PerReceiver: 3, PerHost: 3, PerCompany: 4, Total: 1}, 1},
-		"all":      {LaneConfig{PerReceiver: 1, PerHost: 1, PerCompany: 1, Total: 1}, 1},
+		"receiver": {QueueConfig{PerReceiver: 1, PerHost: 3, PerCompany: 4, Total: 5}, 2},
+		"host":     {QueueConfig{PerReceiver: 3, PerHost: 1, PerCompany: 4, Total: 5}, 2},
+		"company":  {QueueConfig{PerReceiver: 3, PerHost: 3, PerCompany: 1, Total: 5}, 2},
+		"total":    {QueueConfig{PerReceiver: 3, PerHost: 3, PerCompany: 4, Total: 1}, 1},
+		"all":      {QueueConfig{PerReceiver: 1, PerHost: 1, PerCompany: 1, Total: 1}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

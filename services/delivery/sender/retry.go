@@ -55,17 +55,17 @@ const maxParked = 10_000
 type cause int
 
 const (
-	answered     cause = iota // the receiver responded with a status
-	unanswered                // the attempt failed without a response
-	breakerOpen               // the circuit breaker is open, or a probe is under way
-	laneFull                  // the queue of the receiver is full
-	laneWaited                // it waited too long in the queue
-	paused                    // the subscription is paused or disabled
-	expired                   // its lifetime is over
-	deleted                   // the subscription was deleted
-	noKey                     // the key that decrypts its secret is missing
-	receiverDown              // the receiver is down, and this would be the last attempt
-	blocked                   // an earlier delivery of its record is open, and the subscription is ordered
+	answered      cause = iota // the receiver responded with a status
+	unanswered                 // the attempt failed without a response
+	breakerOpen                // the circuit breaker is open, or a probe is under way
+	queueFull                  // the queue of the receiver is full
+	waitedInQueue              // it waited too long in the queue
+	paused                     // the subscription is paused or disabled
+	expired                    // its lifetime is over
+	deleted                    // the subscription was deleted
+	noKey                      // the key that decrypts its secret is missing
+	receiverDown               // the receiver is down, and this would be the last attempt
+	blocked                    // an earlier delivery of its record is open, and the subscription is ordered
 	causeCount
 )
 
@@ -82,17 +82,17 @@ type causeRow struct {
 
 // causes has a row for each cause. What waits and fails is named by the table of package webhook.
 var causes = [causeCount]causeRow{ //nolint:gochecknoglobals // a constant
-	answered:     {name: "answered", outcome: retry, dead: deadletter.Attempts},
-	unanswered:   {name: "unanswered", outcome: retry, dead: deadletter.Attempts},
-	breakerOpen:  {name: "breaker_open", meaning: "the receiver rests", outcome: park, waits: webhook.WaitsForCircuit},
-	laneFull:     {name: "lane_full", meaning: "the receiver takes too little", outcome: park},
-	laneWaited:   {name: "lane_waited", meaning: "the receiver takes too little", outcome: park},
-	paused:       {name: "paused", meaning: "by the owner of the subscription", outcome: parkInStore, waits: webhook.WaitsForResume},
-	expired:      {name: "expired", outcome: deadLetter, dead: deadletter.TTL, err: webhook.Expired},
-	deleted:      {name: "deleted", outcome: deadLetter, dead: deadletter.Deleted, err: webhook.SubscriptionDeleted},
-	noKey:        {name: "no_key", meaning: "the secret cannot be decrypted", outcome: park, waits: webhook.WaitsForKey},
-	receiverDown: {name: "receiver_down", meaning: "the last attempt waits for the return of the receiver", outcome: keepLast, waits: webhook.WaitsForReturn},
-	blocked:      {name: "record", meaning: "an earlier delivery of the same record is open", outcome: parkInStore, waits: webhook.WaitsForTurn, holdsRecord: true},
+	answered:      {name: "answered", outcome: retry, dead: deadletter.Attempts},
+	unanswered:    {name: "unanswered", outcome: retry, dead: deadletter.Attempts},
+	breakerOpen:   {name: "breaker_open", meaning: "the receiver rests", outcome: park, waits: webhook.WaitsForCircuit},
+	queueFull:     {name: "lane_full", meaning: "the receiver takes too little", outcome: park},
+	waitedInQueue: {name: "lane_waited", meaning: "the receiver takes too little", outcome: park},
+	paused:        {name: "paused", meaning: "by the owner of the subscription", outcome: parkInStore, waits: webhook.WaitsForResume},
+	expired:       {name: "expired", outcome: deadLetter, dead: deadletter.TTL, err: webhook.Expired},
+	deleted:       {name: "deleted", outcome: deadLetter, dead: deadletter.Deleted, err: webhook.SubscriptionDeleted},
+	noKey:         {name: "no_key", meaning: "the secret cannot be decrypted", outcome: park, waits: webhook.WaitsForKey},
+	receiverDown:  {name: "receiver_down", meaning: "the last attempt waits for the return of the receiver", outcome: keepLast, waits: webhook.WaitsForReturn},
+	blocked:       {name: "record", meaning: "an earlier delivery of the same record is open", outcome: parkInStore, waits: webhook.WaitsForTurn, holdsRecord: true},
 }
 
 // String is the name in metrics and logs.

@@ -8,16 +8,16 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
-// scheduler decides which job runs next. Companies that wait for a slot take turns, and so do the lanes of a company, with one
+// scheduler decides which job runs next. Companies that wait for a slot take turns, and so do the queues of a company, with one
 // job each: neither a long queue nor many subscriptions get more of a host. See docs/architecture.md#fairness.
 type scheduler struct {
-	cfg   LaneConfig
+	cfg   QueueConfig
 	now   func() time.Time
-	later func(l *lane, wait time.Duration) // calls resume
+	later func(q *receiverQueue, wait time.Duration) // calls resume
 
 	mu        sync.Mutex
-	lanes     map[webhook.SubscriptionKey]*lane
-	backlog   map[*lane]struct{} // lanes with queued jobs
+	queues    map[webhook.SubscriptionKey]*receiverQueue
+	backlog   map[*receiverQueue]struct{} // queues with queued jobs
 	running   map[*job]struct{}
 	hosts     map[string]*host
 	companies map[tenant.ID]*limiter
@@ -31,43 +31,43 @@ type scheduler struct {
 	awake   chan struct{} // capacity 1: there are jobs again
 }
 
-func newScheduler(cfg LaneConfig, now func() time.Time) *scheduler {
+func newScheduler(cfg QueueConfig, now func() time.Time) *scheduler {
 	return &scheduler{
-		cfg: cfg, now: now, lanes: map[webhook.SubscriptionKey]*lane{}, backlog: map[*lane]struct{}{}, running: map[*job]struct{}{},
+		cfg: cfg, now: now, queues: map[webhook.SubscriptionKey]*receiverQueue{}, backlog: map[*receiverQueue]struct{}{}, running: map[*job]struct{}{},
 		hosts: map[string]*host{}, companies: map[tenant.ID]*limiter{}, total: newLimiter(cfg.Total),
 		allowed: minBacklog, more: make(chan struct{}), awake: make(chan struct{}, 1),
 	}
 }
 
-// enqueue adds a job to its lane and returns the jobs that start now. It reports created for a new lane, which has to be made
-// ready, and full when the lane takes no more.
+// enqueue adds a job to its queue and returns the jobs that start now. It reports created for a new queue, which has to be made
+// ready, and full when the queue takes no more.
 func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l, created := s.lane(j.key(), j.from)
-	j.lane, j.queuedAt, l.lastUsed = l, now, now
-	if j.msg.Parks > 0 && l.parked > 0 {
-		l.parked--
+	q, created := s.queue(j.key(), j.from)
+	j.queue, j.queuedAt, q.lastUsed = q, now, now
+	if j.msg.Parks > 0 && q.parked > 0 {
+		q.parked--
 	}
 	size := int64(len(j.msg.Body))
-	if jobs, bytes := l.room(j, &s.cfg, now); l.waiting() >= jobs || (l.waiting() > 0 && l.bytes+size > bytes) {
-		j.waited = l.waitsFor()
+	if jobs, bytes := q.room(j, &s.cfg, now); q.waiting() >= jobs || (q.waiting() > 0 && q.bytes+size > bytes) {
+		j.waited = q.waitsFor()
 		return nil, created, true
 	}
-	if l.waiting() == 0 {
-		l.ended = 0
-		if l.used == 0 {
-			l.since = now
+	if q.waiting() == 0 {
+		q.ended = 0
+		if q.used == 0 {
+			q.since = now
 		}
 	}
-	l.push(j)
-	s.backlog[l] = struct{}{}
-	if !l.mustNotDelay(now) {
+	q.push(j)
+	s.backlog[q] = struct{}{}
+	if !q.mustNotDelay(now) {
 		s.allowed--
 	}
 	s.keepMeasuring()
-	return s.startJobs(l, nil), created, false
+	return s.startJobs(q, nil), created, false
 }
 
 // keepMeasuring has measure called regularly until it reports idle again.
@@ -82,7 +82,7 @@ func (s *scheduler) keepMeasuring() {
 const minBacklog = 2000
 
 // measure computes how many jobs may be queued until the next call: as many as this process finishes within a part of the
-// longest wait. Otherwise a backlog in Kafka would fill the lanes and be parked although no receiver is slow. Jobs of
+// longest wait. Otherwise a backlog in Kafka would fill the queues and be parked although no receiver is slow. Jobs of
 // receivers that are unhealthy or have a pace do not count, because they must not delay the others. It reports idle when it need not be called again
 // until awake says that there are jobs: none is queued or running, and the rate of those before no longer counts.
 func (s *scheduler) measure(since time.Duration) (idle bool) {
@@ -91,10 +91,10 @@ func (s *scheduler) measure(since time.Duration) (idle bool) {
 	defer s.mu.Unlock()
 	s.rate, s.ended = smoothRate(s.rate, s.ended, since), 0
 	queued := 0
-	for l := range s.backlog {
-		l.rate, l.ended = smoothRate(l.rate, l.ended, since), 0
-		if !l.mustNotDelay(now) {
-			queued += l.waiting()
+	for q := range s.backlog {
+		q.rate, q.ended = smoothRate(q.rate, q.ended, since), 0
+		if !q.mustNotDelay(now) {
+			queued += q.waiting()
 		}
 	}
 	s.allowed = max(minBacklog, int(s.rate*maxQueued.Seconds()*0.4)) - queued
@@ -126,20 +126,20 @@ func (s *scheduler) backpressure(j *job) <-chan struct{} {
 // soonFree reports whether the queue that a job needs is full, but its receiver works it off within half of the longest wait:
 // to wait for that costs less than to park the job. The others of its partition wait with it, so it may not take long.
 func (s *scheduler) soonFree(j *job, now time.Time) bool {
-	l, ok := s.lanes[j.key()]
-	if !ok || j.msg.Yields || l.mustNotDelay(now) || now.Sub(j.rec.Timestamp) > maxPartitionDelay {
+	q, ok := s.queues[j.key()]
+	if !ok || j.msg.Yields || q.mustNotDelay(now) || now.Sub(j.rec.Timestamp) > maxPartitionDelay {
 		return false
 	}
-	jobs, bytes := l.queueLimit(&s.cfg, now)
-	ahead := l.waiting() + int(j.from.checking.Load())
-	full := ahead >= jobs || (l.waiting() > 0 && l.bytes+int64(len(j.msg.Body)) > bytes)
-	return full && float64(ahead) <= l.rate*maxQueued.Seconds()/2
+	jobs, bytes := q.queueLimit(&s.cfg, now)
+	ahead := q.waiting() + int(j.from.checking.Load())
+	full := ahead >= jobs || (q.waiting() > 0 && q.bytes+int64(len(j.msg.Body)) > bytes)
+	return full && float64(ahead) <= q.rate*maxQueued.Seconds()/2
 }
 
-// startJobs starts jobs of a lane up to its limits.
-func (s *scheduler) startJobs(l *lane, run []*job) []*job {
+// startJobs starts jobs of a receiver queue up to its limits.
+func (s *scheduler) startJobs(q *receiverQueue, run []*job) []*job {
 	for {
-		j := s.next(l)
+		j := s.next(q)
 		if j == nil {
 			return run
 		}
@@ -147,40 +147,40 @@ func (s *scheduler) startJobs(l *lane, run []*job) []*job {
 	}
 }
 
-// next starts one job of a lane, or makes the lane wait for a slot or for the time of its next job.
-func (s *scheduler) next(l *lane) *job {
-	l.hold()
-	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil {
+// next starts one job of a receiver queue, or makes the queue wait for a slot or for the time of its next job.
+func (s *scheduler) next(q *receiverQueue) *job {
+	q.hold()
+	if !q.ready || len(q.jobs) == 0 || q.used >= s.perReceiver(q) || q.waitingOn != nil {
 		return nil
 	}
 	now := s.now()
-	if due := l.due(); due.After(now) {
-		if l.timer.IsZero() || due.Before(l.timer) {
-			l.timer = due
-			s.later(l, due.Sub(now))
+	if due := q.due(); due.After(now) {
+		if q.timer.IsZero() || due.Before(q.timer) {
+			q.timer = due
+			s.later(q, due.Sub(now))
 		}
 		return nil
 	}
-	if l.queue[0].msg.Yields && l.used >= max(1, s.perReceiver(l)-1) {
+	if q.jobs[0].msg.Yields && q.used >= max(1, s.perReceiver(q)-1) {
 		return nil // the last slot is for what does not give way
 	}
-	v, slots := l.speed(), [...]*limiter{l.share, &l.host.limiter, l.company, &s.total}
+	v, slots := q.speed(), [...]*limiter{q.share, &q.host.limiter, q.company, &s.total}
 	for _, lim := range slots {
 		if lim.full(v) {
-			lim.wait(l)
+			lim.wait(q)
 			return nil
 		}
 	}
-	j := s.pop(l)
-	j.begun, l.begun = now, now
+	j := s.pop(q)
+	j.begun, q.begun = now, now
 	if j.msg.Yields {
-		l.yielded = now
+		q.yielded = now
 	}
-	l.takeTurn(j)
-	if l.used == 0 {
-		l.progress = now
+	q.takeTurn(j)
+	if q.used == 0 {
+		q.progress = now
 	}
-	l.used++
+	q.used++
 	j.slots, j.speed = slots, v
 	for _, lim := range slots {
 		lim.take(v, now)
@@ -189,38 +189,38 @@ func (s *scheduler) next(l *lane) *job {
 	return j
 }
 
-// resume returns the jobs of a lane that start now, after one had to wait for its time.
-func (s *scheduler) resume(l *lane) []*job {
+// resume returns the jobs of a receiver queue that start now, after one had to wait for its time.
+func (s *scheduler) resume(q *receiverQueue) []*job {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.gone || now.Before(l.timer) {
+	if q.gone || now.Before(q.timer) {
 		return nil // an earlier timer has started what this one was for, and the next is set
 	}
-	l.timer = time.Time{}
-	return s.startJobs(l, nil)
+	q.timer = time.Time{}
+	return s.startJobs(q, nil)
 }
 
 // perReceiver is smaller for failing receivers while slots are scarce, so that they leave slots to healthy ones, and until the
 // first attempt has ended, which tells whether the receiver hangs.
-func (s *scheduler) perReceiver(l *lane) int {
-	if l.average == 0 || (l.failures > 0 && s.total.used*2 > s.total.limit) {
+func (s *scheduler) perReceiver(q *receiverQueue) int {
+	if q.average == 0 || (q.failures > 0 && s.total.used*2 > s.total.limit) {
 		return 1
 	}
 	return s.cfg.PerReceiver
 }
 
 // pop removes the first job of the queue.
-func (s *scheduler) pop(l *lane) *job {
-	j := l.drop(0)
-	s.forgetBacklog(l)
+func (s *scheduler) pop(q *receiverQueue) *job {
+	j := q.drop(0)
+	s.forgetBacklog(q)
 	return j
 }
 
-// forgetBacklog forgets a lane in which nothing waits any more.
-func (s *scheduler) forgetBacklog(l *lane) {
-	if l.waiting() == 0 {
-		delete(s.backlog, l)
+// forgetBacklog forgets a receiver queue in which nothing waits any more.
+func (s *scheduler) forgetBacklog(q *receiverQueue) {
+	if q.waiting() == 0 {
+		delete(s.backlog, q)
 	}
 }
 
@@ -230,39 +230,39 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, j)
-	l := j.lane
-	was := l.speed()
-	l.used--
+	q := j.queue
+	was := q.speed()
+	q.used--
 	if j.took == 0 {
-		l.forgetStart(j)
+		q.forgetStart(j)
 	}
-	l.endTurn(j)
+	q.endTurn(j)
 	for _, lim := range j.slots {
 		lim.release(j.speed, now)
 	}
 	s.ended++
-	l.ended++
-	l.progress, l.lastUsed = now, now
-	l.learn(j, now)
-	if l.waitingOn != nil && l.speed() != was {
-		l.waitingOn.leave(l) // other limits apply to it now
+	q.ended++
+	q.progress, q.lastUsed = now, now
+	q.learn(j, now)
+	if q.waitingOn != nil && q.speed() != was {
+		q.waitingOn.leave(q) // other limits apply to it now
 	}
 	for _, lim := range j.slots {
 		run = s.wake(lim, run)
 	}
-	return s.startJobs(l, run)
+	return s.startJobs(q, run)
 }
 
-// wake starts jobs of waiting lanes, one each in turn, while there are slots.
+// wake starts jobs of waiting queues, one each in turn, while there are slots.
 func (s *scheduler) wake(lim *limiter, run []*job) []*job {
-	for l := lim.next(); l != nil; l = lim.next() {
-		j := s.next(l)
+	for q := lim.next(); q != nil; q = lim.next() {
+		j := s.next(q)
 		if j == nil {
 			continue
 		}
 		run = append(run, j)
-		if l.hold(); l.waitingOn == nil && len(l.queue) > 0 {
-			lim.wait(l) // its next job has to wait for its turn
+		if q.hold(); q.waitingOn == nil && len(q.jobs) > 0 {
+			lim.wait(q) // its next job has to wait for its turn
 		}
 	}
 	return run
@@ -277,7 +277,7 @@ func (s *scheduler) markSlow(before time.Time) {
 			continue
 		}
 		j.late = true
-		j.lane.late++
+		j.queue.late++
 		for _, lim := range j.slots {
 			lim.slowed(j.speed)
 		}
@@ -287,7 +287,7 @@ func (s *scheduler) markSlow(before time.Time) {
 
 // setLimits changes the limits of concurrent jobs and returns the jobs that start now. Jobs beyond a smaller limit end before
 // others start.
-func (s *scheduler) setLimits(cfg LaneConfig) (run []*job) {
+func (s *scheduler) setLimits(cfg QueueConfig) (run []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cfg.PerReceiver, s.cfg.PerHost, s.cfg.PerCompany, s.cfg.Total = cfg.PerReceiver, cfg.PerHost, cfg.PerCompany, cfg.Total
@@ -308,24 +308,24 @@ func (s *scheduler) setLimits(cfg LaneConfig) (run []*job) {
 		run = s.wake(c, run)
 	}
 	run = s.wake(&s.total, run)
-	for l := range s.backlog {
-		run = s.startJobs(l, run)
+	for q := range s.backlog {
+		run = s.startJobs(q, run)
 	}
 	return run
 }
 
 // learn updates what is known about the receiver.
-func (l *lane) learn(j *job, now time.Time) {
+func (q *receiverQueue) learn(j *job, now time.Time) {
 	if j.late {
-		l.late--
+		q.late--
 	}
 	if j.took == 0 {
 		return
 	}
-	l.average = smooth(l.average, j.took)
-	l.interval, l.since = smooth(l.interval, now.Sub(l.since)), now
-	if l.failures++; !j.failed {
-		l.failures = 0
+	q.average = smooth(q.average, j.took)
+	q.interval, q.since = smooth(q.interval, now.Sub(q.since)), now
+	if q.failures++; !j.failed {
+		q.failures = 0
 	}
 }
 
@@ -346,23 +346,23 @@ func (s *scheduler) overdue(since time.Time) (out []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waited := func(j *job) bool { return j.queuedAt.Before(limit) }
-	for l := range s.backlog {
-		for len(l.queue) > 0 && waited(l.queue[0]) {
-			j := l.drop(0)
-			j.waited = l.waitsFor()
-			l.endTurn(j)
+	for q := range s.backlog {
+		for len(q.jobs) > 0 && waited(q.jobs[0]) {
+			j := q.drop(0)
+			j.waited = q.waitsFor()
+			q.endTurn(j)
 			out = append(out, j)
 		}
-		for i := len(l.queue) - l.yielding; i < len(l.queue) && waited(l.queue[i]); {
-			j := l.drop(i)
-			j.waited = l.waitsFor()
+		for i := len(q.jobs) - q.yielding; i < len(q.jobs) && waited(q.jobs[i]); {
+			j := q.drop(i)
+			j.waited = q.waitsFor()
 			out = append(out, j)
 		}
-		for _, j := range l.takeHeld(waited) {
+		for _, j := range q.takeHeld(waited) {
 			j.waited = webhook.WaitsForTurn
 			out = append(out, j)
 		}
-		s.forgetBacklog(l)
+		s.forgetBacklog(q)
 	}
 	return out
 }
@@ -371,42 +371,42 @@ func (s *scheduler) overdue(since time.Time) (out []*job) {
 func (s *scheduler) take(match func(*job) bool) (out []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for l := range s.backlog {
-		out = append(out, l.takeHeld(match)...)
-		kept := make([]*job, 0, len(l.queue))
+	for q := range s.backlog {
+		out = append(out, q.takeHeld(match)...)
+		kept := make([]*job, 0, len(q.jobs))
 		var gone []*job
-		for _, j := range l.queue {
+		for _, j := range q.jobs {
 			if match(j) {
 				gone = append(gone, j)
-				l.bytes -= int64(len(j.msg.Body))
+				q.bytes -= int64(len(j.msg.Body))
 				if j.msg.Yields {
-					l.yielding--
+					q.yielding--
 				}
 			} else {
 				kept = append(kept, j)
 			}
 		}
-		l.queue = kept
+		q.jobs = kept
 		for _, j := range gone {
-			l.endTurn(j)
+			q.endTurn(j)
 		}
 		out = append(out, gone...)
-		s.forgetBacklog(l)
+		s.forgetBacklog(q)
 	}
 	return out
 }
 
 // park counts a delivery that goes to a delay topic and returns how long it has to stay there at least. It reports false when
 // the receiver has too many there or is too slow.
-func (s *scheduler) park(l *lane, limit int) (wait time.Duration, ok bool) {
+func (s *scheduler) park(q *receiverQueue, limit int) (wait time.Duration, ok bool) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.parked >= limit {
+	if q.parked >= limit {
 		return 0, false
 	}
-	if wait, ok = l.reserve(now); ok {
-		l.parked++
+	if wait, ok = q.reserve(now); ok {
+		q.parked++
 	}
 	return wait, ok
 }

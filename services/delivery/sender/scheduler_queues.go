@@ -6,9 +6,9 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
-func (s *scheduler) lane(key webhook.SubscriptionKey, from *assignment) (l *lane, created bool) {
-	if l, ok := s.lanes[key]; ok {
-		return l, false
+func (s *scheduler) queue(key webhook.SubscriptionKey, from *assignment) (q *receiverQueue, created bool) {
+	if q, ok := s.queues[key]; ok {
+		return q, false
 	}
 	company, ok := s.companies[key.Company]
 	if !ok {
@@ -16,95 +16,95 @@ func (s *scheduler) lane(key webhook.SubscriptionKey, from *assignment) (l *lane
 		company = &limit
 		s.companies[key.Company] = company
 	}
-	company.lanes++
-	l = &lane{key: key, from: from, company: company}
-	s.lanes[key] = l
-	return l, true
+	company.queues++
+	q = &receiverQueue{key: key, from: from, company: company}
+	s.queues[key] = q
+	return q, true
 }
 
-// ready opens a lane whose receiver is known. It reports false for a lane that was removed meanwhile.
-func (s *scheduler) ready(l *lane, host string, pace time.Duration, b *breaker) (run []*job, ok bool) {
+// ready opens a receiver queue whose receiver is known. It reports false for a receiver queue that was removed meanwhile.
+func (s *scheduler) ready(q *receiverQueue, host string, pace time.Duration, b *breaker) (run []*job, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.gone {
+	if q.gone {
 		return nil, false
 	}
-	l.ready, l.pace, l.breaker = true, pace, b
-	s.setHost(l, host)
-	return s.startJobs(l, nil), true
+	q.ready, q.pace, q.breaker = true, pace, b
+	s.setHost(q, host)
+	return s.startJobs(q, nil), true
 }
 
-// follow moves a lane whose receiver has another host now, and sets its pace.
-func (s *scheduler) follow(l *lane, host string, pace time.Duration) {
+// follow moves a receiver queue whose receiver has another host now, and sets its pace.
+func (s *scheduler) follow(q *receiverQueue, host string, pace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.pace = pace
-	if l.host.name != host && !l.gone {
-		s.dropHost(l)
-		s.setHost(l, host)
+	q.pace = pace
+	if q.host.name != host && !q.gone {
+		s.dropHost(q)
+		s.setHost(q, host)
 	}
 }
 
-func (s *scheduler) setHost(l *lane, name string) {
+func (s *scheduler) setHost(q *receiverQueue, name string) {
 	h, ok := s.hosts[name]
 	if !ok {
 		h = newHost(name, s.cfg.PerHost)
 		s.hosts[name] = h
 	}
-	l.host, l.share = h, h.share(l.key.Company)
-	l.host.lanes++
-	l.share.lanes++
+	q.host, q.share = h, h.share(q.key.Company)
+	q.host.queues++
+	q.share.queues++
 }
 
-func (s *scheduler) dropHost(l *lane) {
-	if l.host == nil {
+func (s *scheduler) dropHost(q *receiverQueue) {
+	if q.host == nil {
 		return
 	}
-	if l.share.lanes--; l.share.lanes == 0 {
-		delete(l.host.shares, l.key.Company)
+	if q.share.queues--; q.share.queues == 0 {
+		delete(q.host.shares, q.key.Company)
 	}
-	if l.host.lanes--; l.host.lanes == 0 {
-		delete(s.hosts, l.host.name)
+	if q.host.queues--; q.host.queues == 0 {
+		delete(s.hosts, q.host.name)
 	}
 }
 
-// evict removes lanes without traffic.
-func (s *scheduler) evict() (gone []*lane) {
+// evict removes queues without traffic.
+func (s *scheduler) evict() (gone []*receiverQueue) {
 	limit := s.now().Add(-idleEviction)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.lanes {
-		if !l.ready || l.used > 0 || l.waiting() > 0 || l.waitingOn != nil || l.lastUsed.After(limit) {
+	for _, q := range s.queues {
+		if !q.ready || q.used > 0 || q.waiting() > 0 || q.waitingOn != nil || q.lastUsed.After(limit) {
 			continue
 		}
-		s.forget(l)
-		gone = append(gone, l)
+		s.forget(q)
+		gone = append(gone, q)
 	}
 	return gone
 }
 
-// disown removes the lanes of a partition that was revoked, because what is known of their receivers will be outdated when it
+// disown removes the queues of a partition that was revoked, because what is known of their receivers will be outdated when it
 // is assigned again. Running jobs still release their slots.
-func (s *scheduler) disown(a *assignment) (gone []*lane) {
+func (s *scheduler) disown(a *assignment) (gone []*receiverQueue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.lanes {
-		if l.from != a {
+	for _, q := range s.queues {
+		if q.from != a {
 			continue
 		}
-		s.forget(l)
-		if l.ready {
-			gone = append(gone, l)
+		s.forget(q)
+		if q.ready {
+			gone = append(gone, q)
 		}
 	}
 	return gone
 }
 
-func (s *scheduler) forget(l *lane) {
-	l.gone = true
-	delete(s.lanes, l.key)
-	s.dropHost(l)
-	if l.company.lanes--; l.company.lanes == 0 {
-		delete(s.companies, l.key.Company)
+func (s *scheduler) forget(q *receiverQueue) {
+	q.gone = true
+	delete(s.queues, q.key)
+	s.dropHost(q)
+	if q.company.queues--; q.company.queues == 0 {
+		delete(s.companies, q.key.Company)
 	}
 }

@@ -33,7 +33,7 @@ type Config struct {
 	InstanceID string // static membership in the group; empty = none
 	opts       []kgo.Opt
 
-	Lanes   LaneConfig
+	Queues  QueueConfig
 	Breaker BreakerConfig
 	Retry   RetryConfig
 	Results ResultsConfig
@@ -46,13 +46,13 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
-	c.Lanes.setDefaults()
+	c.Queues.setDefaults()
 	c.Breaker.setDefaults()
 	c.Retry.setDefaults()
 	c.Results.setDefaults()
 	if c.Egress.MaxConnsPerHost == 0 {
-		// The lanes limit requests; none waits for a connection, also when their limits are raised.
-		c.Egress.MaxConnsPerHost = max(2*c.Lanes.PerHost, c.Lanes.Total)
+		// The queues limit requests; none waits for a connection, also when their limits are raised.
+		c.Egress.MaxConnsPerHost = max(2*c.Queues.PerHost, c.Queues.Total)
 	}
 	if c.tracer == nil {
 		c.tracer = otel.GetTracerProvider()
@@ -93,20 +93,20 @@ func New(cfg Config, d *db.DB, client *kgo.Client, receivers *ReceiverCache) *Se
 	cfg.setDefaults()
 	s := &Sender{
 		cfg: cfg, db: d, client: client, receivers: receivers, dead: deadletter.New(client), egress: egress.New(cfg.Egress),
-		sched: newScheduler(cfg.Lanes, time.Now), results: newResults(cfg.Results, d, cfg.Log, time.Now),
+		sched: newScheduler(cfg.Queues, time.Now), results: newResults(cfg.Results, d, cfg.Log, time.Now),
 		seen: newSeen(maxSeen), checks: make(chan check, 1000), passed: passes{wake: make(chan struct{}, 1)}, tracer: cfg.tracer.Tracer("tradegrid/dispatch"),
 		log: cfg.Log, now: time.Now, assignments: map[<-chan struct{}]*assignment{},
 	}
-	s.sched.later = func(l *lane, wait time.Duration) {
-		time.AfterFunc(wait, func() { s.start(s.sched.resume(l)) })
+	s.sched.later = func(q *receiverQueue, wait time.Duration) {
+		time.AfterFunc(wait, func() { s.start(s.sched.resume(q)) })
 	}
 	return s
 }
 
-// SetLimits changes the limits of concurrent requests at any time. It ignores the other settings of lanes.
-func (s *Sender) SetLimits(lanes LaneConfig) {
-	lanes.setDefaults()
-	s.start(s.sched.setLimits(lanes))
+// SetLimits changes the limits of concurrent requests at any time. It ignores the other settings of queues.
+func (s *Sender) SetLimits(queues QueueConfig) {
+	queues.setDefaults()
+	s.start(s.sched.setLimits(queues))
 }
 
 // Run sends until ctx is done. Then it stops consuming, waits for the requests under way, stores their results and returns,
@@ -139,7 +139,7 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 	msg, err := webhook.DecodeMessage(rec.Record)
 	if errors.Is(err, webhook.ErrNewer) {
 		s.log.ErrorContext(ctx, "delivery record of a later release left to the sweeper", "partition", rec.Partition, "offset", rec.Offset, "error", err)
-		laneParked.WithLabelValues(parkedNewer).Inc()
+		postponedTotal.WithLabelValues(parkedNewer).Inc()
 		rec.Done() // the delivery is open in the database
 		return
 	}
@@ -220,36 +220,36 @@ func (s *Sender) release(a *assignment) {
 	for _, j := range s.sched.take(func(j *job) bool { return j.from == a }) {
 		s.drop(j)
 	}
-	for _, l := range s.sched.disown(a) {
-		l.breaker.forget()
-		l.client.close()
+	for _, q := range s.sched.disown(a) {
+		q.breaker.forget()
+		q.client.close()
 	}
 }
 
-// admit puts a job into its lane, or parks it when the lane is full.
+// admit puts a job into its queue, or parks it when the queue is full.
 func (s *Sender) admit(j *job) {
 	run, created, full := s.sched.enqueue(j)
 	if created {
-		go s.open(j.lane)
+		go s.open(j.queue)
 	}
 	if full {
-		s.finish(j, nil, nil, retryInput{cause: laneFull})
+		s.finish(j, nil, nil, retryInput{cause: queueFull})
 	}
 	s.start(run)
 }
 
-// open makes a new lane ready with the host and the circuit breaker of its receiver.
-func (s *Sender) open(l *lane) {
-	r, err := s.receiver(l.key, l.from.stopping)
+// open makes a new queue ready with the host and the circuit breaker of its receiver.
+func (s *Sender) open(q *receiverQueue) {
+	r, err := s.receiver(q.key, q.from.stopping)
 	if err != nil {
-		return // the partition stops and its lane is empty
+		return // the partition stops and its queue is empty
 	}
 	host, pace, before := "", time.Duration(0), store.Breaker{}
 	if r != nil {
 		host, pace, before = r.URL.Host, r.Pace, r.Breaker
 	}
-	b := newBreaker(s.cfg.Breaker, before, s.now(), func(c store.Breaker) { s.results.addBreaker(l.key, c) })
-	run, ok := s.sched.ready(l, host, pace, b)
+	b := newBreaker(s.cfg.Breaker, before, s.now(), func(c store.Breaker) { s.results.addBreaker(q.key, c) })
+	run, ok := s.sched.ready(q, host, pace, b)
 	if !ok {
 		b.forget()
 	}
@@ -299,7 +299,7 @@ func (s *Sender) process(j *job) {
 		s.drop(j)
 		return
 	}
-	r, err := s.receiver(j.lane.key, j.from.stopping)
+	r, err := s.receiver(j.queue.key, j.from.stopping)
 	if err != nil {
 		s.drop(j)
 		return
@@ -308,11 +308,11 @@ func (s *Sender) process(j *job) {
 		s.finish(j, r, nil, retryInput{cause: why})
 		return
 	}
-	s.sched.follow(j.lane, r.URL.Host, r.Pace)
+	s.sched.follow(j.queue, r.URL.Host, r.Pace)
 	if r.Ordered && !s.hasTurn(j, r) {
 		return
 	}
-	if s.cfg.Retry.keeps(j.msg, s.now()) && j.lane.breaker.down(s.now()) {
+	if s.cfg.Retry.keeps(j.msg, s.now()) && j.queue.breaker.down(s.now()) {
 		s.finish(j, r, nil, retryInput{cause: receiverDown})
 		return
 	}
@@ -324,7 +324,7 @@ func (s *Sender) process(j *job) {
 	case undecided:
 		return
 	}
-	report, until, ok := j.lane.breaker.allow()
+	report, until, ok := j.queue.breaker.allow()
 	if !ok {
 		s.unclaim(j)
 		s.finish(j, r, nil, retryInput{cause: breakerOpen, cooldownEnds: until})
@@ -369,7 +369,7 @@ func inspect(m *webhook.Message, r *receiver, now time.Time) (blocked bool, why 
 	return false, 0
 }
 
-// tickLoop does periodic work. While there are no jobs it only evicts lanes.
+// tickLoop does periodic work. While there are no jobs it only evicts queues.
 func (s *Sender) tickLoop(ctx context.Context) {
 	const every, evictEvery = 100 * time.Millisecond, idleEviction / 10
 	tick := time.NewTimer(every)
@@ -398,13 +398,13 @@ func (s *Sender) tickLoop(ctx context.Context) {
 			databaseBlocked = now // the database is the reason for the wait
 		}
 		for _, j := range s.sched.overdue(databaseBlocked) {
-			s.finish(j, nil, nil, retryInput{cause: laneWaited})
+			s.finish(j, nil, nil, retryInput{cause: waitedInQueue})
 		}
 		if now.Sub(evicted) >= evictEvery {
 			evicted = now
-			for _, l := range s.sched.evict() {
-				l.breaker.forget()
-				l.client.close()
+			for _, q := range s.sched.evict() {
+				q.breaker.forget()
+				q.client.close()
 			}
 		}
 	}

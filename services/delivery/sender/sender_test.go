@@ -229,7 +229,7 @@ func TestSenderBreaker(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, dbtest.Open(t), func(c *Config) {
 		c.Breaker = BreakerConfig{Failures: 10, Open: 30 * time.Second}
-		c.Lanes.PerReceiver = 1
+		c.Queues.PerReceiver = 1
 	})
 	parked := k.Collect("webhook.delay.5s", "webhook.delay.20480s")
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(503))
@@ -343,7 +343,7 @@ func TestSenderShowsLongAttempts(t *testing.T) {
 
 func TestSenderEndsRequestsUnderWayWhenItStops(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Lanes.PerReceiver = 1 })
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Queues.PerReceiver = 1 })
 	arrived, release := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
 	h := dispatchtest.NewReceiver(t, func(http.ResponseWriter, *http.Request) {

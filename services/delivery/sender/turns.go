@@ -8,57 +8,57 @@ import "github.com/google/uuid"
 type turns map[uuid.UUID][]*job
 
 // hold moves jobs from the front of the queue to the turns of their records, until one is in front that may run.
-func (l *lane) hold() {
-	for len(l.queue) > 0 {
-		j := l.queue[0]
-		waiting, taken := l.turns[j.msg.Entity]
+func (q *receiverQueue) hold() {
+	for len(q.jobs) > 0 {
+		j := q.jobs[0]
+		waiting, taken := q.turns[j.msg.Entity]
 		if j.turn || !taken {
 			return
 		}
-		l.turns[j.msg.Entity] = append(waiting, j)
-		l.held++
-		l.shift()
+		q.turns[j.msg.Entity] = append(waiting, j)
+		q.held++
+		q.shift()
 	}
 }
 
 // takeTurn gives a job that starts the turn of its record.
-func (l *lane) takeTurn(j *job) {
+func (q *receiverQueue) takeTurn(j *job) {
 	if j.turn || j.msg.Entity == uuid.Nil {
 		return
 	}
-	if l.turns == nil {
-		l.turns = turns{}
+	if q.turns == nil {
+		q.turns = turns{}
 	}
-	l.turns[j.msg.Entity], j.turn = nil, true
+	q.turns[j.msg.Entity], j.turn = nil, true
 }
 
 // endTurn puts the job whose turn is next in front of the queue.
-func (l *lane) endTurn(j *job) {
+func (q *receiverQueue) endTurn(j *job) {
 	if !j.turn {
 		return
 	}
 	j.turn = false
-	waiting := l.turns[j.msg.Entity]
+	waiting := q.turns[j.msg.Entity]
 	if len(waiting) == 0 {
-		delete(l.turns, j.msg.Entity)
+		delete(q.turns, j.msg.Entity)
 		return
 	}
 	next := waiting[0]
 	waiting[0] = nil
-	l.turns[j.msg.Entity] = waiting[1:]
-	l.held--
+	q.turns[j.msg.Entity] = waiting[1:]
+	q.held--
 	next.turn = true
-	l.queue = append(l.queue, nil)
-	copy(l.queue[1:], l.queue)
-	l.queue[0] = next
+	q.jobs = append(q.jobs, nil)
+	copy(q.jobs[1:], q.jobs)
+	q.jobs[0] = next
 }
 
 // takeHeld removes the jobs that match from those that wait for a turn.
-func (l *lane) takeHeld(match func(*job) bool) (out []*job) {
-	if l.held == 0 {
+func (q *receiverQueue) takeHeld(match func(*job) bool) (out []*job) {
+	if q.held == 0 {
 		return nil
 	}
-	for record, waiting := range l.turns {
+	for record, waiting := range q.turns {
 		kept := waiting[:0:0]
 		for _, j := range waiting {
 			if match(j) {
@@ -67,22 +67,22 @@ func (l *lane) takeHeld(match func(*job) bool) (out []*job) {
 				kept = append(kept, j)
 			}
 		}
-		l.turns[record] = kept
+		q.turns[record] = kept
 	}
-	l.held -= len(out)
+	q.held -= len(out)
 	for _, j := range out {
-		l.bytes -= int64(len(j.msg.Body))
+		q.bytes -= int64(len(j.msg.Body))
 	}
 	return out
 }
 
 // shift removes the first job of the queue.
-func (l *lane) shift() {
-	l.queue[0] = nil
-	if l.queue = l.queue[1:]; len(l.queue) == 0 {
-		l.queue = nil
+func (q *receiverQueue) shift() {
+	q.jobs[0] = nil
+	if q.jobs = q.jobs[1:]; len(q.jobs) == 0 {
+		q.jobs = nil
 	}
 }
 
 // waiting is how many jobs wait, for a slot or for a turn.
-func (l *lane) waiting() int { return len(l.queue) + l.held }
+func (q *receiverQueue) waiting() int { return len(q.jobs) + q.held }

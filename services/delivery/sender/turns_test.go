@@ -21,7 +21,7 @@ import (
 // partition goes. Nobody keeps the turn of a job that has left.
 func TestTurnsPassOnWhateverLeaves(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{})
+	r := newTestScheduler(QueueConfig{})
 	company, sub, record := tenant.NewID(), uuid.New(), uuid.New()
 	other := &assignment{}
 	add := func(entity uuid.UUID, from *assignment) (j *job, run []*job) {
@@ -30,23 +30,23 @@ func TestTurnsPassOnWhateverLeaves(t *testing.T) {
 		run, created, full := r.enqueue(j)
 		require.False(t, full)
 		if created {
-			opened, _ := r.ready(j.lane, "a", 0, nil)
+			opened, _ := r.ready(j.queue, "a", 0, nil)
 			run = append(run, opened...)
 		}
 		return j, run
 	}
 	first, run := add(record, r.from)
 	require.Equal(t, []*job{first}, run)
-	r.lanes[first.key()].average = time.Millisecond // it may have several requests
+	r.queues[first.key()].average = time.Millisecond // it may have several requests
 	second, run := add(record, other)
 	require.Empty(t, run)
 	third, run := add(record, r.from)
 	require.Empty(t, run)
 	free, run := add(uuid.New(), r.from)
 	require.Equal(t, []*job{free}, run, "another record does not wait")
-	lane := first.lane
-	require.Equal(t, 2, lane.waiting())
-	require.Equal(t, int64(16), lane.bytes)
+	queue := first.queue
+	require.Equal(t, 2, queue.waiting())
+	require.Equal(t, int64(16), queue.bytes)
 
 	require.Equal(t, []*job{second}, r.take(func(j *job) bool { return j.from == other }))
 	require.Equal(t, []*job{third}, r.end(first, time.Millisecond, false))
@@ -60,8 +60,8 @@ func TestTurnsPassOnWhateverLeaves(t *testing.T) {
 	require.Equal(t, []*job{fifth}, r.end(third, time.Millisecond, false))
 	require.Empty(t, r.end(free, time.Millisecond, false))
 	require.Empty(t, r.end(fifth, time.Millisecond, false))
-	require.Empty(t, lane.turns)
-	require.Zero(t, lane.bytes)
+	require.Empty(t, queue.turns)
+	require.Zero(t, queue.bytes)
 	require.Empty(t, r.backlog)
 
 	// One that has its turn and waits for a slot passes it on when it leaves.
@@ -69,14 +69,14 @@ func TestTurnsPassOnWhateverLeaves(t *testing.T) {
 	require.Equal(t, []*job{a}, run)
 	b, _ := add(record, other)
 	c, _ := add(record, r.from)
-	lane.average = 0 // only one at a time
+	queue.average = 0 // only one at a time
 	blocker, run := add(uuid.New(), r.from)
 	require.Empty(t, run)
-	lane.used++ // as if another one ran
+	queue.used++ // as if another one ran
 	require.Empty(t, r.end(a, 0, false))
-	require.Equal(t, []*job{b, blocker}, lane.queue)
+	require.Equal(t, []*job{b, blocker}, queue.jobs)
 	require.Equal(t, []*job{b}, r.take(func(j *job) bool { return j.from == other }))
-	require.Equal(t, []*job{c, blocker}, lane.queue)
+	require.Equal(t, []*job{c, blocker}, queue.jobs)
 }
 
 // arrivals are the first requests of the deliveries of changes of one record.

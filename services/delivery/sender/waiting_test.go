@@ -23,7 +23,7 @@ func TestDecisionsSayWhatADeliveryWaitsFor(t *testing.T) {
 		webhook.WaitsForResume:  {cause: paused, attempt: 1},
 		webhook.WaitsForKey:     {cause: noKey, attempt: 1, parks: 9},
 		webhook.WaitsForReturn:  {cause: unanswered, attempt: 6, down: true},
-		webhook.WaitsForHost:    {cause: laneWaited, attempt: 1},
+		webhook.WaitsForHost:    {cause: waitedInQueue, attempt: 1},
 	} {
 		in.now, in.expires = now, now.Add(22*time.Hour)
 		require.Equal(t, want, *waiting(&job{waited: webhook.WaitsForHost}, c.decide(in), in.cause), "%+v", in)
@@ -32,21 +32,21 @@ func TestDecisionsSayWhatADeliveryWaitsFor(t *testing.T) {
 	require.Equal(t, webhook.WaitsForRetry, *waiting(&job{}, c.decide(retryInput{cause: answered, status: 503, attempt: 2, retryAfter: "1", now: now}), answered), "the delay is longer than what was asked for")
 }
 
-// A job that its lane does not take, or keeps for too long, says which limit it waited for.
-func TestLanesSayWhatTheyWaitFor(t *testing.T) {
+// A job that its queue does not take, or keeps for too long, says which limit it waited for.
+func TestReceiverQueuesSayWhatTheyWaitFor(t *testing.T) {
 	t.Parallel()
-	roomy := LaneConfig{PerReceiver: 100, PerHost: 100, PerCompany: 100, Total: 100}
+	roomy := QueueConfig{PerReceiver: 100, PerHost: 100, PerCompany: 100, Total: 100}
 	for _, test := range []struct {
 		want webhook.Waiting
-		edit func(*LaneConfig)
+		edit func(*QueueConfig)
 		host string // of the other receiver, which takes the slots
 		same bool   // it is of the same company
 	}{
-		{webhook.WaitsForQueue, func(c *LaneConfig) {}, "other", false},
-		{webhook.WaitsForHost, func(c *LaneConfig) { c.PerHost = 1 }, "host", false},
-		{webhook.WaitsForHostShare, func(c *LaneConfig) { c.PerHost = 2 }, "host", true},
-		{webhook.WaitsForCompany, func(c *LaneConfig) { c.PerCompany = 1 }, "other", true},
-		{webhook.WaitsForCapacity, func(c *LaneConfig) { c.Total = 1 }, "other", false},
+		{webhook.WaitsForQueue, func(c *QueueConfig) {}, "other", false},
+		{webhook.WaitsForHost, func(c *QueueConfig) { c.PerHost = 1 }, "host", false},
+		{webhook.WaitsForHostShare, func(c *QueueConfig) { c.PerHost = 2 }, "host", true},
+		{webhook.WaitsForCompany, func(c *QueueConfig) { c.PerCompany = 1 }, "other", true},
+		{webhook.WaitsForCapacity, func(c *QueueConfig) { c.Total = 1 }, "other", false},
 	} {
 		cfg := roomy
 		test.edit(&cfg)
@@ -64,7 +64,7 @@ func TestLanesSayWhatTheyWaitFor(t *testing.T) {
 		require.True(t, created)
 		require.False(t, full)
 		require.Empty(t, run)
-		r.ready(first.lane, "host", 0, nil)
+		r.ready(first.queue, "host", 0, nil)
 		waits := r.job(mine, sub)
 		_, _, full = r.enqueue(waits)
 		require.False(t, full)

@@ -14,22 +14,22 @@ import (
 // What a replay sends leaves a slot and half of the queue to the rest, and is overtaken by it.
 func TestReplaysGiveWay(t *testing.T) {
 	t.Parallel()
-	r := newTestScheduler(LaneConfig{PerReceiver: 3})
+	r := newTestScheduler(QueueConfig{PerReceiver: 3})
 	company, sub := tenant.NewID(), uuid.New()
 	add := func(yields bool) (j *job, run []*job, full bool) {
 		j = r.job(company, sub)
 		j.msg.Yields = yields
 		run, created, full := r.enqueue(j)
 		if created {
-			opened, _ := r.ready(j.lane, "a", 0, nil)
+			opened, _ := r.ready(j.queue, "a", 0, nil)
 			run = append(run, opened...)
 		}
 		return j, run, full
 	}
 	first, run, _ := add(true)
 	require.Equal(t, []*job{first}, run)
-	lane := first.lane
-	lane.average = time.Millisecond
+	queue := first.queue
+	queue.average = time.Millisecond
 	second, run, _ := add(true)
 	require.Equal(t, []*job{second}, run)
 	third, run, _ := add(true)
@@ -39,7 +39,7 @@ func TestReplaysGiveWay(t *testing.T) {
 	next, run, _ := add(false)
 	require.Empty(t, run)
 	after, _, _ := add(false)
-	require.Equal(t, []*job{next, after, third}, lane.queue, "before what gives way, in their order")
+	require.Equal(t, []*job{next, after, third}, queue.jobs, "before what gives way, in their order")
 
 	require.Equal(t, []*job{next}, r.end(first, time.Millisecond, false))
 	require.Equal(t, []*job{after}, r.end(second, time.Millisecond, false))
@@ -47,13 +47,13 @@ func TestReplaysGiveWay(t *testing.T) {
 	require.Equal(t, []*job{third}, r.end(next, time.Millisecond, false))
 	require.Empty(t, r.end(after, time.Millisecond, false))
 	require.Empty(t, r.end(third, time.Millisecond, false))
-	require.Zero(t, lane.bytes)
-	require.Zero(t, lane.yielding)
+	require.Zero(t, queue.bytes)
+	require.Zero(t, queue.yielding)
 	require.Empty(t, r.backlog)
 
 	// Where it fills its half of the queue, the rest still finds room; what has waited too long leaves wherever it stands.
-	lane.failures = 1 // a queue of slowQueue
-	lane.used = 3     // as if others ran
+	queue.failures = 1 // a queue of slowQueue
+	queue.used = 3     // as if others ran
 	for range slowQueue / 2 {
 		_, _, full := add(true)
 		require.False(t, full)
@@ -64,14 +64,14 @@ func TestReplaysGiveWay(t *testing.T) {
 	young, _, full := add(false)
 	require.False(t, full)
 	require.Len(t, r.overdue(time.Time{}), slowQueue/2)
-	require.Equal(t, []*job{young}, lane.queue)
-	require.Zero(t, lane.yielding)
-	require.EqualValues(t, len(young.msg.Body), lane.bytes)
+	require.Equal(t, []*job{young}, queue.jobs)
+	require.Zero(t, queue.yielding)
+	require.EqualValues(t, len(young.msg.Body), queue.bytes)
 
 	gone, _, _ := add(true)
 	require.Equal(t, []*job{young, gone}, r.take(func(*job) bool { return true }))
-	require.Zero(t, lane.yielding)
-	require.Zero(t, lane.bytes)
+	require.Zero(t, queue.yielding)
+	require.Zero(t, queue.bytes)
 }
 
 // What gives way starts one after the other, with the gaps that it asks for. Nothing else waits for them.
@@ -79,7 +79,7 @@ func TestReplaysAreSpread(t *testing.T) {
 	t.Parallel()
 	const gap = 10 * time.Millisecond
 	p := newPaced(0)
-	p.follow(p.lane(), "host", 0)
+	p.follow(p.queue(), "host", 0)
 	replayed := func() (run []*job) {
 		j := p.job(p.company, p.sub)
 		j.msg.Yields, j.msg.Gap = true, gap
@@ -110,7 +110,7 @@ func TestReplaysAreSpread(t *testing.T) {
 func TestTimersDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	p := newPaced(10 * time.Millisecond)
-	p.later = func(_ *lane, wait time.Duration) {
+	p.later = func(_ *receiverQueue, wait time.Duration) {
 		p.due = append(p.due, p.clock.Add(wait))
 		slices.SortFunc(p.due, time.Time.Compare)
 	}
@@ -132,6 +132,6 @@ func TestTimersDoNotPileUp(t *testing.T) {
 			finish(run)
 		}
 	}
-	require.NotEmpty(t, p.lane().queue)
+	require.NotEmpty(t, p.queue().jobs)
 	require.LessOrEqual(t, len(p.due), 2)
 }

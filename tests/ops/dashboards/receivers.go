@@ -4,7 +4,7 @@ package dashboards
 func receivers() board {
 	return board{
 		name: "receivers", title: "Receivers", description: "Attempts, answers, breakers and queues of the receivers of webhooks.",
-		rows: []row{{"Now", receiversNow()}, {"Attempts", receiversAttempts()}, {"Breakers and lanes", receiversLanes()}},
+		rows: []row{{"Now", receiversNow()}, {"Attempts", receiversAttempts()}, {"Breakers and queues", receiverQueues()}},
 	}
 }
 
@@ -36,7 +36,7 @@ func receiversAttempts() []*Panel {
 	}
 }
 
-func receiversLanes() []*Panel {
+func receiverQueues() []*Panel {
 	return []*Panel{
 		graph("Breakers", number, "Receivers with traffic, by state of their breaker.", query{"{{state}}", `sum by (state) (tradegrid_breaker_state{ALL})`}).stacked().
 			runbook("TradegridReceiversResting"),
