@@ -165,7 +165,7 @@ func (p *platform) order(s *shop) string {
 //   - deliveries/s: events over that time
 //   - direct/s: requests with nothing between client and receiver
 //   - of-direct: deliveries/s : direct/s
-//   - put-off: share of the deliveries that were parked before their attempt
+//   - put-off: share of the deliveries that were postponed before their attempt
 //   - <role>-µs/delivery, database-µs/delivery: time of processors that is spent on one delivery; "roles" is all in one process
 //   - peak-MB, <role>-peak-MB: most memory that the process has held
 //   - dispatcher-start-s: until the dispatcher is ready
@@ -193,9 +193,9 @@ func drainTogether(b *testing.B) {
 func (p *platform) drain(roles map[string]*process) {
 	b := p.b
 	b.Helper()
-	before, beforeParked := p.cpuOf(roles), p.parked()
+	before, postponedBefore := p.cpuOf(roles), p.postponed()
 	delivered := p.throughput()
-	b.ReportMetric((p.parked()-beforeParked)/preloaded, "put-off")
+	b.ReportMetric((p.postponed()-postponedBefore)/preloaded, "put-off")
 	for part, used := range p.cpuOf(roles) {
 		reportCPU(b, part+"-µs/delivery", used-before[part], preloaded)
 	}
@@ -207,8 +207,8 @@ func (p *platform) drain(roles map[string]*process) {
 	b.ReportMetric(delivered/direct, "of-direct")
 }
 
-// parked is how many deliveries were parked so far.
-func (p *platform) parked() float64 { return p.metric(p.ops, "tradegrid_lane_parked") }
+// postponed is how many deliveries were postponed so far.
+func (p *platform) postponed() float64 { return p.metric(p.ops, "tradegrid_lane_parked") }
 
 func (p *platform) clear() {
 	p.mu.Lock()

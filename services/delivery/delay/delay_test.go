@@ -26,7 +26,7 @@ func runDelayLines(k *dispatchtest.Kit, lines []topics.Line, window int) (stop f
 func delayed(sub uuid.UUID, n int, notBefore time.Time) *webhook.Message {
 	return &webhook.Message{
 		Company: [16]byte{1}, DeliveryID: uuid.New(), SubscriptionID: sub, Event: "order.created", EventID: uuid.New(), Attempt: 2,
-		NotBefore: notBefore, ExpiresAt: time.Now().Add(time.Hour), Parks: 1, Body: fmt.Appendf(nil, `{"n":%d}`, n),
+		NotBefore: notBefore, ExpiresAt: time.Now().Add(time.Hour), Postponements: 1, Body: fmt.Appendf(nil, `{"n":%d}`, n),
 	}
 }
 

@@ -49,7 +49,7 @@ func roles(t *testing.T, k *dispatchtest.Kit) (stop func()) {
 	delayed, err := delay.New(delay.Config{Kafka: k.Kafka, Lines: lines})
 	require.NoError(t, err)
 	open, err := sweeper.New(k.DB, sweeper.Config{
-		Policy: dispatchtest.Policy(), Kafka: k.Kafka, Owner: uuid.NewString(), ParkGrace: 50 * time.Millisecond, Lease: time.Second, Lines: lines,
+		Policy: dispatchtest.Policy(), Kafka: k.Kafka, Owner: uuid.NewString(), HoldGrace: 50 * time.Millisecond, Lease: time.Second, Lines: lines,
 		Settings: sweeper.Settings{Every: 100 * time.Millisecond, Grace: 3 * time.Second, DisableFailed: 1},
 	})
 	require.NoError(t, err)

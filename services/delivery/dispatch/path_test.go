@@ -66,7 +66,7 @@ func TestWholePathUnderRestarts(t *testing.T) {
 	for round := range rounds {
 		stop := roles(t, k)
 		for range events / rounds {
-			k.Produce(change(t, k, uuid.New(), 1)) // with a body in the log: a slow machine parks deliveries in the database
+			k.Produce(change(t, k, uuid.New(), 1)) // with a body in the log: a slow machine holds deliveries in the database
 		}
 		if round < rounds-1 {
 			require.Eventually(t, func() bool { return done() > 0 }, time.Minute, time.Millisecond)

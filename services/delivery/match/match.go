@@ -22,7 +22,7 @@ type Delivery struct {
 	*Event
 	Subscription uuid.UUID
 	DeliveryID   uuid.UUID
-	Paused       bool // the delivery is parked until the subscription is resumed
+	Paused       bool // the delivery is held until the subscription is resumed
 	Ordered      bool // it waits for earlier deliveries of its record
 }
 

@@ -359,7 +359,7 @@ func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, er
 
 func newDelivery(m match.Delivery) *delivery {
 	key := store.DeliveryKey{Subscription: webhook.SubscriptionKey{Company: m.Company, ID: m.Subscription}, ID: m.DeliveryID}
-	row := store.NewDelivery{DeliveryKey: key, EventID: m.ID, Event: m.Type.Name, Parked: m.Paused}
+	row := store.NewDelivery{DeliveryKey: key, EventID: m.ID, Event: m.Type.Name, Held: m.Paused}
 	if m.Ordered && m.Entity != uuid.Nil {
 		row.Entity, row.Version = &m.Entity, &m.Version
 	}
@@ -384,7 +384,7 @@ func (r *Router) insert(ctx context.Context, deliveries []*delivery, now time.Ti
 	return store.Insert(ctx, r.db, rows, now, now.Add(r.cfg.TTL))
 }
 
-// send produces the deliveries that are neither known nor parked and waits for the brokers.
+// send produces the deliveries that are neither known nor held and waits for the brokers.
 func (r *Router) send(ctx context.Context, batch []*kafka.Record, deliveries []*delivery, now time.Time) bool {
 	var records []*kgo.Record
 	for _, d := range deliveries {
@@ -392,7 +392,7 @@ func (r *Router) send(ctx context.Context, batch []*kafka.Record, deliveries []*
 		case d.row.Known:
 			store.CountDuplicate(store.HopRouter)
 			routedDeliveries.WithLabelValues("repeated").Inc()
-		case d.row.Parked:
+		case d.row.Held:
 			routedDeliveries.WithLabelValues("parked").Inc()
 		default:
 			records = append(records, r.message(d, now).Record(topics.Deliveries))

@@ -114,7 +114,7 @@ func TestRouterDoesNotRepeatWhatIsOver(t *testing.T) {
 	require.Len(t, k.Await(sent, 2), 2, "the repeat of the delivered one is dropped")
 }
 
-func TestRouterParksForPausedSubscriptions(t *testing.T) {
+func TestRouterHoldsDeliveriesOfPausedSubscriptions(t *testing.T) {
 	t.Parallel()
 	k := dispatchtest.New(t, dbtest.Open(t))
 	paused, active := k.Subscription(), k.Subscription()

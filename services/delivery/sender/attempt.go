@@ -92,7 +92,7 @@ func (s *Sender) post(ctx context.Context, client *egress.Client, m *webhook.Mes
 func (s *Sender) startSpan(ctx context.Context, m *webhook.Message, r *receiver) (context.Context, trace.Span) {
 	creation := creationContext(m)
 	opts := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
-	if m.Attempt == 1 && m.Parks == 0 {
+	if m.Attempt == 1 && m.Postponements == 0 {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, creation)
 	} else {
 		opts = append(opts, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: creation}))
@@ -129,10 +129,10 @@ func endSpan(span trace.Span, a *attempted) {
 	span.End()
 }
 
-// tier tells deliveries that were parked, or whose circuit breaker was open or whose receiver was down since the commit, from
+// tier tells deliveries that were postponed, or whose circuit breaker was open or whose receiver was down since the commit, from
 // the others: their delay is not this platform's, and the objectives leave them out.
 func (j *job) tier() string {
-	if j.msg.Parks == 0 && j.queue.breaker.closedSince(j.msg.CommittedAt) {
+	if j.msg.Postponements == 0 && j.queue.breaker.closedSince(j.msg.CommittedAt) {
 		return store.TierHealthy
 	}
 	return store.TierBlocked
@@ -161,7 +161,7 @@ func (s *Sender) observe(ctx context.Context, j *job, r *receiver, a *attempted,
 		result = "success"
 	case deadLetter:
 		result = "failed"
-	case retry, park, parkInStore, keepLast:
+	case retry, postpone, holdInDatabase, holdLast:
 	}
 	deliveryTotal.WithLabelValues(result, strconv.Itoa(m.Attempt)).Inc()
 	end := a.at.Add(a.took)

@@ -257,7 +257,7 @@ func BenchmarkOneRecord(b *testing.B) {
 			k := newKit(b, dbtest.OpenNew(b), func(c *Config) { c.Results = ResultsConfig{} }) // as the roles have it
 			n, rounds := 1000, 3
 			if answers > 0 {
-				n = 300 // none waits so long that it is parked
+				n = 300 // none waits so long that it is postponed
 			}
 			modes := []string{"named", "unnamed", "ordered"}
 			for b.Loop() {

@@ -153,8 +153,8 @@ func TestTierOfADelivery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newBreakerKit(t, store.Breaker{})
-		tier := func(committed time.Time, parks int) string {
-			return (&job{msg: &webhook.Message{CommittedAt: committed, Parks: parks}, queue: &receiverQueue{breaker: r.b}}).tier()
+		tier := func(committed time.Time, postponements int) string {
+			return (&job{msg: &webhook.Message{CommittedAt: committed, Postponements: postponements}, queue: &receiverQueue{breaker: r.b}}).tier()
 		}
 		early := time.Now()
 		require.Equal(t, store.TierHealthy, tier(early, 0), "never seen open")

@@ -191,7 +191,7 @@ func (s *Sender) surelyNew(j *job) bool {
 	if s.seen.follows(j) {
 		return true // claim decides
 	}
-	return j.msg.Attempt == 1 && j.msg.Parks == 0 && j.rec.Timestamp.After(j.from.since.Add(clockMargin))
+	return j.msg.Attempt == 1 && j.msg.Postponements == 0 && j.rec.Timestamp.After(j.from.since.Add(clockMargin))
 }
 
 // check is a job in checkLoop.

@@ -100,10 +100,10 @@ func (k *outageKit) outage() {
 func TestAnAttemptThatStoredNothingIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]exit{
-		"the retry is not produced":                                          {attempt: 1, requests: 1, end: webhook.StateSuccess},
-		"the dead letter is not produced":                                    {attempt: 7, requests: 1, end: webhook.StateSuccess},
-		"its time is over, and the dead letter is not produced":              {attempt: 2, expired: true, end: webhook.StateFailed},
-		"the circuit breaker refuses it, and the parked one is not produced": {attempt: 1, open: true, end: webhook.StateSuccess},
+		"the retry is not produced":                                             {attempt: 1, requests: 1, end: webhook.StateSuccess},
+		"the dead letter is not produced":                                       {attempt: 7, requests: 1, end: webhook.StateSuccess},
+		"its time is over, and the dead letter is not produced":                 {attempt: 2, expired: true, end: webhook.StateFailed},
+		"the circuit breaker refuses it, and the postponed one is not produced": {attempt: 1, open: true, end: webhook.StateSuccess},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

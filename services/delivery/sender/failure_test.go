@@ -43,9 +43,9 @@ func TestSenderTakesNoMoreWorkThanItCanRecord(t *testing.T) {
 	t.Cleanup(d.Close)
 	k := newKit(t, d, func(c *Config) {
 		c.Results = ResultsConfig{Linger: time.Millisecond, batch: 50, limit: 100}
-		c.Queues.burst = 200           // on a busy machine, all are let in before the first results are there
-		c.Retry.maxParks = 1000        // no sweeper here
-		c.Egress.Timeout = time.Minute // a busy machine may pause for long: an attempt that it cuts off would be repeated
+		c.Queues.burst = 200            // on a busy machine, all are let in before the first results are there
+		c.Retry.maxPostponements = 1000 // no sweeper here
+		c.Egress.Timeout = time.Minute  // a busy machine may pause for long: an attempt that it cuts off would be repeated
 	})
 	k.ForwardDelayed() // on a busy machine the queue may be full for a moment
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(200))

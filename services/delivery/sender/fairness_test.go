@@ -144,7 +144,7 @@ func TestPutOffToTheTurnAtASlowReceiver(t *testing.T) {
 	company, sub := tenant.NewID(), uuid.New()
 	run, _ := r.add(company, sub, "host")
 	q := run[0].queue
-	wait, ok := r.park(q, 10)
+	wait, ok := r.postpone(q, 10)
 	require.True(t, ok)
 	require.Zero(t, wait, "nothing is known of it: the shortest line will do")
 
@@ -152,7 +152,7 @@ func TestPutOffToTheTurnAtASlowReceiver(t *testing.T) {
 	r.end(run[0], 9*time.Second, false)
 	var waits []time.Duration
 	for {
-		wait, ok := r.park(q, 100)
+		wait, ok := r.postpone(q, 100)
 		if !ok {
 			break
 		}
@@ -160,7 +160,7 @@ func TestPutOffToTheTurnAtASlowReceiver(t *testing.T) {
 	}
 	require.Equal(t, []time.Duration{9 * time.Second, 18 * time.Second, 27 * time.Second, 36 * time.Second, 45 * time.Second, 54 * time.Second}, waits)
 	r.clock = r.clock.Add(10 * time.Second)
-	wait, ok = r.park(q, 100)
+	wait, ok = r.postpone(q, 100)
 	require.True(t, ok)
 	require.Equal(t, 53*time.Second, wait, "behind the others")
 	for n := range 5 {

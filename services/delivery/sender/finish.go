@@ -15,20 +15,20 @@ import (
 // consumed record is done.
 func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	m := j.msg
-	in.attempt, in.parks, in.now, in.expires = m.Attempt, m.Parks, s.now(), m.ExpiresAt
+	in.attempt, in.postponements, in.now, in.expires = m.Attempt, m.Postponements, s.now(), m.ExpiresAt
 	in.down = a != nil && j.queue.breaker.down(in.now)
 	d := s.cfg.Retry.decide(in)
-	if d.outcome == park {
-		if wait, ok := s.sched.park(j.queue, maxParked); ok {
+	if d.outcome == postpone {
+		if wait, ok := s.sched.postpone(j.queue, maxPostponed); ok {
 			d.wait = max(d.wait, wait)
 		} else {
-			d.outcome = parkInStore
+			d.outcome = holdInDatabase
 		}
 	}
 	switch {
 	case a != nil:
 		s.observe(s.work, j, r, a, d)
-	case d.outcome == park || d.outcome == parkInStore || d.outcome == keepLast:
+	case d.outcome == postpone || d.outcome == holdInDatabase || d.outcome == holdLast:
 		postponedTotal.WithLabelValues(in.cause.String()).Inc()
 	}
 	res := s.result(j, a, d, in)
@@ -39,15 +39,15 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	case success:
 		s.seen.close(j)
 		s.results.add(res)
-	case parkInStore, keepLast:
+	case holdInDatabase, holdLast:
 		s.results.add(res)
-	case retry, park:
+	case retry, postpone:
 		next := *m
 		next.NotBefore = *res.Next
-		if d.outcome == park {
-			next.Parks++
+		if d.outcome == postpone {
+			next.Postponements++
 		} else {
-			next.Attempt, next.Parks = m.Attempt+1, 0
+			next.Attempt, next.Postponements = m.Attempt+1, 0
 		}
 		s.produce(j, next.Record(s.cfg.Retry.line(d.wait)), func() {
 			failpoint.Pass("sender.retry_produced")
@@ -89,11 +89,11 @@ func (s *Sender) result(j *job, a *attempted, d decision, in retryInput) *result
 		if d.reason != "" {
 			res.Err = &d.reason
 		}
-	case retry, park, keepLast:
+	case retry, postpone, holdLast:
 		due := moment.Add(d.wait).Truncate(time.Millisecond)
 		res.Next = &due
 		res.Waiting = waiting(j, d, in.cause)
-	case parkInStore: // without a due time
+	case holdInDatabase: // without a due time
 		res.Waiting = waiting(j, d, in.cause)
 	}
 	return res
@@ -105,9 +105,9 @@ func waiting(j *job, d decision, why cause) *webhook.Waiting {
 	w := row.waits
 	switch {
 	case w != "":
-	case row.outcome == park:
+	case row.outcome == postpone:
 		w = j.waited
-	case d.outcome == keepLast:
+	case d.outcome == holdLast:
 		w = webhook.WaitsForReturn
 	case d.asked:
 		w = webhook.WaitsAsAsked

@@ -15,7 +15,7 @@ var (
 		Name: "tradegrid_delivery_total", Help: "Attempts made, by result (success, retry, failed) and number of the attempt.",
 	}, []string{"result", "attempt"})
 	deliveryLatency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "tradegrid_delivery_latency_seconds", Help: "Commit of the change to the receiver's 2xx, by attempt (first, later) and tier (healthy: neither parked nor with an open circuit breaker since the commit; blocked).",
+		Name: "tradegrid_delivery_latency_seconds", Help: "Commit of the change to the receiver's 2xx, by attempt (first, later) and tier (healthy: neither postponed nor with an open circuit breaker since the commit; blocked).",
 		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 600, 3600, 21600, 86400},
 	}, []string{"attempt", "tier"})
 	firstAttempt = prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -26,7 +26,7 @@ var (
 		Name: "tradegrid_delivery_inflight", Help: "Requests to receivers in flight.",
 	})
 	postponedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_lane_parked", Help: "Deliveries parked without an attempt, by reason: " + parkedReasons() + parkedNewer + " (a later release wrote the record).",
+		Name: "tradegrid_lane_parked", Help: "Deliveries postponed or held without an attempt, by reason: " + postponedReasons() + postponedNewer + " (a later release wrote the record).",
 	}, []string{"reason"})
 	breakerState = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "tradegrid_breaker_state", Help: "Receivers known to this process, by state of their circuit breaker.",
@@ -39,18 +39,18 @@ var (
 	})
 )
 
-// parkedNewer is the reason for records of a later release.
-const parkedNewer = "newer"
+// postponedNewer is the reason for records of a later release.
+const postponedNewer = "newer"
 
-// parks reports whether deliveries are put off without an attempt.
-func (r *causeRow) parks() bool {
-	return r.outcome == park || r.outcome == parkInStore || r.outcome == keepLast
+// postpones reports whether deliveries are postponed or held without an attempt.
+func (r *causeRow) postpones() bool {
+	return r.outcome == postpone || r.outcome == holdInDatabase || r.outcome == holdLast
 }
 
-// parkedReasons names them for operators.
-func parkedReasons() (text string) {
+// postponedReasons names them for operators.
+func postponedReasons() (text string) {
 	for _, row := range causes {
-		if row.parks() {
+		if row.postpones() {
 			text += row.name + " (" + row.meaning + "), "
 		}
 	}
@@ -70,11 +70,11 @@ func Metrics() []prometheus.Collector {
 		deliveryLatency.WithLabelValues(attempt, store.TierBlocked)
 	}
 	for _, row := range causes {
-		if row.parks() {
+		if row.postpones() {
 			postponedTotal.WithLabelValues(row.name)
 		}
 	}
-	postponedTotal.WithLabelValues(parkedNewer)
+	postponedTotal.WithLabelValues(postponedNewer)
 	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {
 		breakerState.WithLabelValues(state.String())
 		breakerTransitions.WithLabelValues(state.String())

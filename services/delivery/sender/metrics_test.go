@@ -17,7 +17,7 @@ func TestEveryCauseHasARow(t *testing.T) {
 		require.NotEmpty(t, row.name)
 		require.False(t, names[row.name], row.name)
 		names[row.name] = true
-		require.Equal(t, row.parks(), row.meaning != "", "%s: metrics tell operators what puts deliveries off", row.name)
+		require.Equal(t, row.postpones(), row.meaning != "", "%s: metrics tell operators what puts deliveries off", row.name)
 		if row.waits != "" {
 			require.Equal(t, webhook.OutcomePending, webhook.Reason(row.waits).Outcome(), row.name)
 		}
@@ -38,12 +38,12 @@ func TestEveryReasonOfAWaitIsCounted(t *testing.T) {
 	for _, m := range families[0].GetMetric() {
 		counted[m.GetLabel()[0].GetValue()] = true
 	}
-	want := map[string]bool{parkedNewer: true}
+	want := map[string]bool{postponedNewer: true}
 	c := RetryConfig{MaxAttempts: 7}
 	c.setDefaults()
 	for why := range causeCount {
 		switch c.decide(retryInput{cause: why, attempt: 1}).outcome {
-		case park, parkInStore, keepLast:
+		case postpone, holdInDatabase, holdLast:
 			want[why.String()] = true
 		case success, retry, deadLetter:
 		}

@@ -26,7 +26,7 @@ type simulation struct {
 	back    time.Time     // the receiver answers 2xx from here on
 
 	due     dueQueue        // in Kafka
-	parked  []*simDelivery  // in the database, until the breaker takes requests
+	held    []*simDelivery  // in the database, until the breaker takes requests
 	kept    []*simDelivery  // in the database, with their last attempt
 	arrived []time.Duration // age of each delivery
 	failed  int
@@ -76,7 +76,7 @@ func (s *simulation) push(d *simDelivery, wait time.Duration) {
 // process is what Sender.process does with a delivery that is due.
 func (s *simulation) process(d *simDelivery) {
 	now := time.Now()
-	in := retryInput{attempt: d.msg.Attempt, parks: d.msg.Parks, now: now, expires: d.msg.ExpiresAt}
+	in := retryInput{attempt: d.msg.Attempt, postponements: d.msg.Postponements, now: now, expires: d.msg.ExpiresAt}
 	if !now.Before(d.msg.ExpiresAt) {
 		in.cause = expired
 	} else if s.retry.keeps(&d.msg, now) && s.breaker.down(now) {
@@ -100,14 +100,14 @@ func (s *simulation) process(d *simDelivery) {
 	case deadLetter:
 		s.failed++
 	case retry:
-		d.msg.Attempt, d.msg.Parks = d.msg.Attempt+1, 0
+		d.msg.Attempt, d.msg.Postponements = d.msg.Attempt+1, 0
 		s.push(d, decided.wait)
-	case park:
-		d.msg.Parks++
+	case postpone:
+		d.msg.Postponements++
 		s.push(d, decided.wait)
-	case parkInStore:
-		s.parked = append(s.parked, d)
-	case keepLast:
+	case holdInDatabase:
+		s.held = append(s.held, d)
+	case holdLast:
 		if in.cause != receiverDown {
 			d.msg.Attempt++
 		}
@@ -127,7 +127,7 @@ func (s *simulation) sweep() {
 		}
 		return overdue
 	})
-	s.parked = slices.DeleteFunc(s.parked, func(d *simDelivery) bool {
+	s.held = slices.DeleteFunc(s.held, func(d *simDelivery) bool {
 		over := !now.Before(d.msg.ExpiresAt)
 		if over {
 			s.failed++
@@ -137,20 +137,20 @@ func (s *simulation) sweep() {
 	if s.stored.Until.After(now) {
 		return
 	}
-	n := min(500, len(s.parked))
+	n := min(500, len(s.held))
 	if s.stored.Opens > 0 {
 		n = min(3, n)
 	}
-	for _, d := range s.parked[:n] {
-		d.msg.Parks = 1
+	for _, d := range s.held[:n] {
+		d.msg.Postponements = 1
 		s.push(d, 0)
 	}
-	s.parked = slices.Delete(s.parked, 0, n)
+	s.held = slices.Delete(s.held, 0, n)
 }
 
 func (s *simulation) run(until time.Time, restartEvery time.Duration) {
 	restarted := time.Now()
-	for time.Now().Before(until) && len(s.due)+len(s.parked)+len(s.kept) > 0 {
+	for time.Now().Before(until) && len(s.due)+len(s.held)+len(s.kept) > 0 {
 		for len(s.due) > 0 && !s.due[0].at.After(time.Now()) {
 			d := heap.Pop(&s.due).(*simDelivery)
 			s.process(d)
@@ -248,7 +248,7 @@ func TestTheLastAttemptWaitsForAReceiverThatIsDown(t *testing.T) {
 	cfg := quickConfig(k.Kafka) // the receiver has failed since before this process began
 	k.run(cfg)
 	last := *m[0]
-	last.Attempt, last.Parks = 7, 1
+	last.Attempt, last.Postponements = 7, 1
 	k.Exec(`UPDATE webhook_subscriptions SET failing_since = failing_since - INTERVAL '1 hour' WHERE company_id = $1 AND id = $2`, k.Company, sub)
 	k.Exec(`UPDATE deliveries SET next_attempt_at = NULL WHERE company_id = $1 AND id = $2`, k.Company, m[0].DeliveryID)
 	k.Send(&last)

@@ -88,7 +88,7 @@ func TestPaceOfAReceiverQueue(t *testing.T) {
 }
 
 // What is beyond the pace is refused or given back with the reason, holds up neither the partition nor others, and is
-// parked until its turn.
+// postponed until its turn.
 func TestBeyondThePace(t *testing.T) {
 	t.Parallel()
 	p := newPaced(time.Second)
@@ -114,11 +114,11 @@ func TestBeyondThePace(t *testing.T) {
 	require.Equal(t, allowed, p.allowed, "its queue is not what all receivers share")
 
 	for i := range 60 {
-		wait, ok := p.park(p.queue(), maxParked)
+		wait, ok := p.postpone(p.queue(), maxPostponed)
 		require.True(t, ok)
 		require.Equal(t, time.Duration(i+1)*time.Second, wait)
 	}
-	_, ok := p.park(p.queue(), maxParked)
+	_, ok := p.postpone(p.queue(), maxPostponed)
 	require.False(t, ok, "the database keeps the rest")
 
 	p.due = nil
@@ -157,7 +157,7 @@ func TestPaceCountsRequests(t *testing.T) {
 // also when they share its host and its partition.
 func TestSenderKeepsTheRateOfASubscription(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1_000_000 }) // no sweeper here
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxPostponements = 1_000_000 }) // no sweeper here
 	k.ForwardDelayed()
 	const perSecond, n, others = 4, 24, 200
 	var mu sync.Mutex

@@ -103,17 +103,17 @@ type receiverQueue struct {
 	yielded time.Time     // when one started last that gives way
 	timer   time.Time     // when the first job is looked at again, because its time has not come; zero = no need
 
-	average  time.Duration // of an attempt; 0 before the first
-	interval time.Duration // between the ends of two attempts while there is work; 0 before the first
-	since    time.Time     // when the interval under way began
-	ended    int           // jobs since the last measure, while there is a queue
-	rate     float64       // finished jobs per second, while there is a queue
-	reserved time.Time     // of slow receivers and of those with a pace: the turn of the last delivery that was parked
-	late     int           // running jobs that are late
-	failures int           // attempts in a row
-	progress time.Time     // when something began or ended last, while jobs run
-	lastUsed time.Time
-	parked   int // in delay topics, as far as this process knows
+	average   time.Duration // of an attempt; 0 before the first
+	interval  time.Duration // between the ends of two attempts while there is work; 0 before the first
+	since     time.Time     // when the interval under way began
+	ended     int           // jobs since the last measure, while there is a queue
+	rate      float64       // finished jobs per second, while there is a queue
+	reserved  time.Time     // of slow receivers and of those with a pace: the turn of the last delivery that was postponed
+	late      int           // running jobs that are late
+	failures  int           // attempts in a row
+	progress  time.Time     // when something began or ended last, while jobs run
+	lastUsed  time.Time
+	postponed int // in delay topics, as far as this process knows
 }
 
 // due is when the first job may start: by the pace of the receiver, and by that of the jobs that give way.
@@ -242,11 +242,11 @@ func (q *receiverQueue) drop(i int) *job {
 // maxPartitionDelay is the age in Kafka up to which a record holds up its partition until the full queue of a healthy receiver has room.
 const maxPartitionDelay = 4 * time.Second
 
-// maxReserved is how far ahead parked deliveries of such a receiver get a turn. Others are parked in the database, because
+// maxReserved is how far ahead postponed deliveries of such a receiver get a turn. Others are held in the database, because
 // retrying them in the meantime would cost more than it gains.
 const maxReserved = time.Minute
 
-// reserve takes the next turn at a receiver that is slow or has a pace, for a delivery that is parked. It reports false when
+// reserve takes the next turn at a receiver that is slow or has a pace, for a delivery that is postponed. It reports false when
 // that turn is too far ahead.
 func (q *receiverQueue) reserve(now time.Time) (wait time.Duration, ok bool) {
 	between := q.pace

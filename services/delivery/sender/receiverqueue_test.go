@@ -323,7 +323,7 @@ func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
 	first, _ := r.add(company, sub, "host")
 	running := append(first, fill(r, company, sub)...)
 	next := r.job(company, sub)
-	require.Nil(t, r.backpressure(next), "nothing is known of it yet: it is parked")
+	require.Nil(t, r.backpressure(next), "nothing is known of it yet: it is postponed")
 	work := func(took time.Duration, perTick int) {
 		for range 10 {
 			r.clock = r.clock.Add(100 * time.Millisecond)

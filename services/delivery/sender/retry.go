@@ -16,12 +16,12 @@ import (
 // RetryConfig is the schedule of attempts. Zero values take the defaults named beside the
 // fields; see docs/reference/limits.md#webhooks.
 type RetryConfig struct {
-	MaxAttempts int             // required
-	delays      []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
-	MaxWait     time.Duration   // longest wait that a Retry-After can ask for; that of the last delay topic
-	Jitter      float64         // largest random part that is added to a delay; topics.Jitter, negative = none
-	Lines       []topics.Line   // delay topics, shortest first; topics.Lines()
-	maxParks    int             // times in a row that a delivery is parked in Kafka; 4
+	MaxAttempts      int             // required
+	delays           []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
+	MaxWait          time.Duration   // longest wait that a Retry-After can ask for; that of the last delay topic
+	Jitter           float64         // largest random part that is added to a delay; topics.Jitter, negative = none
+	Lines            []topics.Line   // delay topics, shortest first; topics.Lines()
+	maxPostponements int             // times in a row that a delivery is postponed in Kafka; 4
 
 	// LastChance is how long before its end a delivery makes the last attempt that it kept for the return of its receiver;
 	// 30 min. The sweeper injects it when it is overdue by its grace, so this must be longer.
@@ -44,12 +44,12 @@ func (c *RetryConfig) setDefaults() {
 	if c.Jitter == 0 {
 		c.Jitter = topics.Jitter
 	}
-	c.maxParks = cmp.Or(c.maxParks, 4)
+	c.maxPostponements = cmp.Or(c.maxPostponements, 4)
 	c.LastChance = cmp.Or(c.LastChance, 30*time.Minute)
 }
 
-// maxParked is how many deliveries of one receiver are parked in Kafka.
-const maxParked = 10_000
+// maxPostponed is how many deliveries of one receiver are postponed in Kafka.
+const maxPostponed = 10_000
 
 // cause is why a decision about a delivery is due.
 type cause int
@@ -84,15 +84,15 @@ type causeRow struct {
 var causes = [causeCount]causeRow{ //nolint:gochecknoglobals // a constant
 	answered:      {name: "answered", outcome: retry, dead: deadletter.Attempts},
 	unanswered:    {name: "unanswered", outcome: retry, dead: deadletter.Attempts},
-	breakerOpen:   {name: "breaker_open", meaning: "the receiver rests", outcome: park, waits: webhook.WaitsForCircuit},
-	queueFull:     {name: "lane_full", meaning: "the receiver takes too little", outcome: park},
-	waitedInQueue: {name: "lane_waited", meaning: "the receiver takes too little", outcome: park},
-	paused:        {name: "paused", meaning: "by the owner of the subscription", outcome: parkInStore, waits: webhook.WaitsForResume},
+	breakerOpen:   {name: "breaker_open", meaning: "the receiver rests", outcome: postpone, waits: webhook.WaitsForCircuit},
+	queueFull:     {name: "lane_full", meaning: "the receiver takes too little", outcome: postpone},
+	waitedInQueue: {name: "lane_waited", meaning: "the receiver takes too little", outcome: postpone},
+	paused:        {name: "paused", meaning: "by the owner of the subscription", outcome: holdInDatabase, waits: webhook.WaitsForResume},
 	expired:       {name: "expired", outcome: deadLetter, dead: deadletter.TTL, err: webhook.Expired},
 	deleted:       {name: "deleted", outcome: deadLetter, dead: deadletter.Deleted, err: webhook.SubscriptionDeleted},
-	noKey:         {name: "no_key", meaning: "the secret cannot be decrypted", outcome: park, waits: webhook.WaitsForKey},
-	receiverDown:  {name: "receiver_down", meaning: "the last attempt waits for the return of the receiver", outcome: keepLast, waits: webhook.WaitsForReturn},
-	blocked:       {name: "record", meaning: "an earlier delivery of the same record is open", outcome: parkInStore, waits: webhook.WaitsForTurn, holdsRecord: true},
+	noKey:         {name: "no_key", meaning: "the secret cannot be decrypted", outcome: postpone, waits: webhook.WaitsForKey},
+	receiverDown:  {name: "receiver_down", meaning: "the last attempt waits for the return of the receiver", outcome: holdLast, waits: webhook.WaitsForReturn},
+	blocked:       {name: "record", meaning: "an earlier delivery of the same record is open", outcome: holdInDatabase, waits: webhook.WaitsForTurn, holdsRecord: true},
 }
 
 // String is the name in metrics and logs.
@@ -102,33 +102,33 @@ func (c cause) String() string { return causes[c].name }
 type outcome int
 
 const (
-	success     outcome = iota // done
-	retry                      // one attempt used, the next follows by a delay topic
-	park                       // no attempt used, back by a delay topic
-	parkInStore                // no attempt used, parked in the database
-	keepLast                   // the last attempt waits in the database until the receiver is back, or nearly until the end
-	deadLetter                 // over
+	success        outcome = iota // done
+	retry                         // one attempt used, the next follows by a delay topic
+	postpone                      // no attempt used, back by a delay topic
+	holdInDatabase                // no attempt used, held in the database
+	holdLast                      // the last attempt waits in the database until the receiver is back, or nearly until the end
+	deadLetter                    // over
 )
 
 // decision is an outcome and its delay.
 type decision struct {
 	outcome outcome
-	wait    time.Duration // for retry, park and keepLast
+	wait    time.Duration // for retry, postpone and holdLast
 	asked   bool          // the receiver asked for the wait before a retry
 	reason  string        // for deadLetter: stored as error; empty = that of the attempt
 }
 
 // retryInput is everything that a decision depends on.
 type retryInput struct {
-	cause        cause
-	attempt      int // number of the attempt, made or not
-	parks        int // times in a row that it was parked
-	status       int
-	retryAfter   string
-	cooldownEnds time.Time // of the breaker; zero when unknown
-	now          time.Time
-	expires      time.Time // of the delivery
-	down         bool      // all attempts of the receiver have failed for a while
+	cause         cause
+	attempt       int // number of the attempt, made or not
+	postponements int // times in a row that it was postponed
+	status        int
+	retryAfter    string
+	cooldownEnds  time.Time // of the breaker; zero when unknown
+	now           time.Time
+	expires       time.Time // of the delivery
+	down          bool      // all attempts of the receiver have failed for a while
 }
 
 // decide says what happens to a delivery next.
@@ -136,16 +136,16 @@ func (c *RetryConfig) decide(in retryInput) decision {
 	switch row := causes[in.cause]; row.outcome {
 	case deadLetter:
 		return decision{outcome: deadLetter, reason: row.err}
-	case parkInStore:
-		return decision{outcome: parkInStore}
-	case park:
+	case holdInDatabase:
+		return decision{outcome: holdInDatabase}
+	case postpone:
 		wait := max(in.cooldownEnds.Sub(in.now), c.Lines[0].Delay)
-		if in.parks >= c.maxParks {
-			return decision{outcome: parkInStore, wait: c.jittered(wait)}
+		if in.postponements >= c.maxPostponements {
+			return decision{outcome: holdInDatabase, wait: c.jittered(wait)}
 		}
-		return decision{outcome: park, wait: c.jittered(wait)}
-	case keepLast:
-		return decision{outcome: keepLast, wait: c.untilLastChance(in.expires, in.now)}
+		return decision{outcome: postpone, wait: c.jittered(wait)}
+	case holdLast:
+		return decision{outcome: holdLast, wait: c.untilLastChance(in.expires, in.now)}
 	case success, retry: // an attempt was made
 	}
 	if in.status >= 200 && in.status < 300 {
@@ -156,7 +156,7 @@ func (c *RetryConfig) decide(in retryInput) decision {
 	}
 	wait, asked := c.delay(in)
 	if last := c.untilLastChance(in.expires, in.now); in.down && in.attempt == c.MaxAttempts-1 && last > wait {
-		return decision{outcome: keepLast, wait: last}
+		return decision{outcome: holdLast, wait: last}
 	}
 	return decision{outcome: retry, wait: wait, asked: asked}
 }

@@ -47,8 +47,8 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	defer s.mu.Unlock()
 	q, created := s.queue(j.key(), j.from)
 	j.queue, j.queuedAt, q.lastUsed = q, now, now
-	if j.msg.Parks > 0 && q.parked > 0 {
-		q.parked--
+	if j.msg.Postponements > 0 && q.postponed > 0 {
+		q.postponed--
 	}
 	size := int64(len(j.msg.Body))
 	if jobs, bytes := q.room(j, &s.cfg, now); q.waiting() >= jobs || (q.waiting() > 0 && q.bytes+size > bytes) {
@@ -82,7 +82,7 @@ func (s *scheduler) keepMeasuring() {
 const minBacklog = 2000
 
 // measure computes how many jobs may be queued until the next call: as many as this process finishes within a part of the
-// longest wait. Otherwise a backlog in Kafka would fill the queues and be parked although no receiver is slow. Jobs of
+// longest wait. Otherwise a backlog in Kafka would fill the queues and be postponed although no receiver is slow. Jobs of
 // receivers that are unhealthy or have a pace do not count, because they must not delay the others. It reports idle when it need not be called again
 // until awake says that there are jobs: none is queued or running, and the rate of those before no longer counts.
 func (s *scheduler) measure(since time.Duration) (idle bool) {
@@ -124,7 +124,7 @@ func (s *scheduler) backpressure(j *job) <-chan struct{} {
 }
 
 // soonFree reports whether the queue that a job needs is full, but its receiver works it off within half of the longest wait:
-// to wait for that costs less than to park the job. The others of its partition wait with it, so it may not take long.
+// to wait for that costs less than to postpone the job. The others of its partition wait with it, so it may not take long.
 func (s *scheduler) soonFree(j *job, now time.Time) bool {
 	q, ok := s.queues[j.key()]
 	if !ok || j.msg.Yields || q.mustNotDelay(now) || now.Sub(j.rec.Timestamp) > maxPartitionDelay {
@@ -396,17 +396,17 @@ func (s *scheduler) take(match func(*job) bool) (out []*job) {
 	return out
 }
 
-// park counts a delivery that goes to a delay topic and returns how long it has to stay there at least. It reports false when
+// postpone counts a delivery that goes to a delay topic and returns how long it has to stay there at least. It reports false when
 // the receiver has too many there or is too slow.
-func (s *scheduler) park(q *receiverQueue, limit int) (wait time.Duration, ok bool) {
+func (s *scheduler) postpone(q *receiverQueue, limit int) (wait time.Duration, ok bool) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q.parked >= limit {
+	if q.postponed >= limit {
 		return 0, false
 	}
 	if wait, ok = q.reserve(now); ok {
-		q.parked++
+		q.postponed++
 	}
 	return wait, ok
 }

@@ -26,7 +26,7 @@ func TestSenderWaitsForTheKeyOfASecret(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(two), 0o600))
 	keys, err := secret.ReadKeys("--secret-keys-file", path, nil)
 	require.NoError(t, err)
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1_000_000 }) // no sweeper here
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxPostponements = 1_000_000 }) // no sweeper here
 	k.Keys, err = secret.ParseKeys(one)
 	require.NoError(t, err)
 	said := &lines{}
@@ -37,7 +37,7 @@ func TestSenderWaitsForTheKeyOfASecret(t *testing.T) {
 	m := k.Messages(sub, 1)[0]
 	delayed := k.Collect("webhook.delay.5s")
 	k.Send(m)
-	k.Eventually(func() bool { return len(delayed()) > 0 }, "parked")
+	k.Eventually(func() bool { return len(delayed()) > 0 }, "postponed")
 	require.Equal(t, []any{webhook.StatePending, int16(0)}, []any{k.Row(m.DeliveryID).State, k.Row(m.DeliveryID).Attempt}, "no attempt is used")
 	require.Empty(t, h.Requests())
 	require.Contains(t, said.String(), `\"one\"`, "the log names the key")
@@ -53,7 +53,7 @@ func TestSenderWaitsForTheKeyOfASecret(t *testing.T) {
 // The headers of a subscription are on every request to it, and on no other; what the platform sets they cannot change.
 func TestSenderAddsHeaders(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1_000_000 }) // no sweeper here
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxPostponements = 1_000_000 }) // no sweeper here
 	said := &lines{}
 	k.cache.log = slog.New(slog.NewTextHandler(said, nil))
 	k.ForwardDelayed()

@@ -88,7 +88,7 @@ type Sender struct {
 	assignments map[<-chan struct{}]*assignment
 }
 
-// New makes a sender. The client produces retries, parked deliveries and dead letters.
+// New makes a sender. The client produces retries, postponed deliveries and dead letters.
 func New(cfg Config, d *db.DB, client *kgo.Client, receivers *ReceiverCache) *Sender {
 	cfg.setDefaults()
 	s := &Sender{
@@ -139,7 +139,7 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 	msg, err := webhook.DecodeMessage(rec.Record)
 	if errors.Is(err, webhook.ErrNewer) {
 		s.log.ErrorContext(ctx, "delivery record of a later release left to the sweeper", "partition", rec.Partition, "offset", rec.Offset, "error", err)
-		postponedTotal.WithLabelValues(parkedNewer).Inc()
+		postponedTotal.WithLabelValues(postponedNewer).Inc()
 		rec.Done() // the delivery is open in the database
 		return
 	}
@@ -226,7 +226,7 @@ func (s *Sender) release(a *assignment) {
 	}
 }
 
-// admit puts a job into its queue, or parks it when the queue is full.
+// admit puts a job into its queue, or postpones it when the queue is full.
 func (s *Sender) admit(j *job) {
 	run, created, full := s.sched.enqueue(j)
 	if created {

@@ -162,7 +162,7 @@ func TestSenderDropsWhatIsOver(t *testing.T) {
 	k.Eventually(func() bool { return len(dead()) == 2 }, "dead letters")
 }
 
-func TestSenderParksForPausedSubscriptions(t *testing.T) {
+func TestSenderHoldsDeliveriesOfPausedSubscriptions(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, dbtest.Open(t), nil)
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(200))
@@ -172,7 +172,7 @@ func TestSenderParksForPausedSubscriptions(t *testing.T) {
 	test.IsTest = true
 	k.Send(m, test)
 	k.AwaitState(test.DeliveryID, webhook.StateSuccess)
-	k.Eventually(func() bool { return k.Row(m.DeliveryID).Next == nil }, "parked in the database")
+	k.Eventually(func() bool { return k.Row(m.DeliveryID).Next == nil }, "held in the database")
 	require.EqualValues(t, 1, k.Query(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND id = $2 AND waiting_for = 'paused'`, k.Company, m.DeliveryID))
 	require.EqualValues(t, webhook.StatePending, k.Row(m.DeliveryID).State)
 	require.Zero(t, k.Row(m.DeliveryID).Attempt)
@@ -231,18 +231,18 @@ func TestSenderBreaker(t *testing.T) {
 		c.Breaker = BreakerConfig{Failures: 10, Open: 30 * time.Second}
 		c.Queues.PerReceiver = 1
 	})
-	parked := k.Collect("webhook.delay.5s", "webhook.delay.20480s")
+	postponed := k.Collect("webhook.delay.5s", "webhook.delay.20480s")
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(503))
 	sub, _ := k.Subscribe(h.URL)
 	m := k.Messages(sub, 25)
 	k.Send(m...)
-	k.Eventually(func() bool { return len(parked()) == 25 }, "all on delay lines")
+	k.Eventually(func() bool { return len(postponed()) == 25 }, "all on delay lines")
 	k.Eventually(func() bool {
 		return k.Query(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND waiting_for = 'circuit_open'`, k.Company) > 0
 	}, "the rows say why")
 	require.Len(t, h.Requests(), 10)
 	used, unused := 0, 0
-	for _, r := range parked() {
+	for _, r := range postponed() {
 		next, err := webhook.DecodeMessage(r)
 		require.NoError(t, err)
 		if next.Attempt == 2 {
@@ -251,7 +251,7 @@ func TestSenderBreaker(t *testing.T) {
 		}
 		unused++
 		require.Equal(t, 1, next.Attempt)
-		require.Equal(t, 1, next.Parks)
+		require.Equal(t, 1, next.Postponements)
 		require.WithinDuration(t, time.Now().Add(30*time.Second), next.NotBefore, 10*time.Second)
 	}
 	require.Equal(t, [2]int{10, 15}, [2]int{used, unused})
@@ -263,19 +263,19 @@ func TestSenderBreaker(t *testing.T) {
 	k.stop()
 	k.cache = k.receivers()
 	cfg := quickConfig(k.Kafka)
-	cfg.Retry.maxParks = 2
+	cfg.Retry.maxPostponements = 2
 	k.run(cfg)
 	more := k.Messages(sub, 2)
-	more[1].Parks = 2
+	more[1].Postponements = 2
 	k.Send(more...)
-	k.Eventually(func() bool { return len(parked()) == 26 }, "parked by the new owner")
+	k.Eventually(func() bool { return len(postponed()) == 26 }, "postponed by the new owner")
 	k.Eventually(func() bool { return k.Row(more[1].DeliveryID).Next == nil }, "too deep: in the database")
 	require.Len(t, h.Requests(), 10)
 }
 
 func TestSenderKeepsTheLastHundredAttempts(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxParks = 1000 }) // no sweeper here
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.maxPostponements = 1000 }) // no sweeper here
 	h := dispatchtest.NewReceiver(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(webhook.HeaderAttempt) == "1" {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -304,7 +304,7 @@ func TestSenderSurvivesAnOutageOfTheReceiver(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, dbtest.Open(t), func(c *Config) {
 		c.Breaker = BreakerConfig{Failures: 10, Open: 20 * time.Millisecond, MaxOpen: 80 * time.Millisecond}
-		c.Retry.maxParks = 1000 // no sweeper here
+		c.Retry.maxPostponements = 1000 // no sweeper here
 	})
 	k.ForwardDelayed()
 	h := dispatchtest.NewReceiver(t, dispatchtest.Status(500))

@@ -21,14 +21,14 @@ func TestDecisionsSayWhatADeliveryWaitsFor(t *testing.T) {
 		webhook.WaitsAsAsked:    {cause: answered, status: 503, attempt: 1, retryAfter: "3600"},
 		webhook.WaitsForCircuit: {cause: breakerOpen, attempt: 1},
 		webhook.WaitsForResume:  {cause: paused, attempt: 1},
-		webhook.WaitsForKey:     {cause: noKey, attempt: 1, parks: 9},
+		webhook.WaitsForKey:     {cause: noKey, attempt: 1, postponements: 9},
 		webhook.WaitsForReturn:  {cause: unanswered, attempt: 6, down: true},
 		webhook.WaitsForHost:    {cause: waitedInQueue, attempt: 1},
 	} {
 		in.now, in.expires = now, now.Add(22*time.Hour)
 		require.Equal(t, want, *waiting(&job{waited: webhook.WaitsForHost}, c.decide(in), in.cause), "%+v", in)
 	}
-	require.Equal(t, webhook.WaitsForReturn, *waiting(&job{}, decision{outcome: keepLast}, receiverDown))
+	require.Equal(t, webhook.WaitsForReturn, *waiting(&job{}, decision{outcome: holdLast}, receiverDown))
 	require.Equal(t, webhook.WaitsForRetry, *waiting(&job{}, c.decide(retryInput{cause: answered, status: 503, attempt: 2, retryAfter: "1", now: now}), answered), "the delay is longer than what was asked for")
 }
 

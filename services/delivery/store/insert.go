@@ -44,14 +44,14 @@ type NewDelivery struct {
 	DeliveryKey
 	EventID uuid.UUID
 	Event   string
-	Parked  bool       // waits in the database and is not sent
+	Held    bool       // waits in the database and is not sent
 	Entity  *uuid.UUID // the record, if the subscription is ordered
 	Version *int64     // of the record after the change
 	Known   bool       // set by [Insert]: it was there before and needs no record
 }
 
 // Insert writes the rows that are not there yet. Of the others it marks those as known that a sender has seen, that are
-// parked, or that are over; the rest has to be sent.
+// held, or that are over; the rest has to be sent.
 func Insert(ctx context.Context, d *db.DB, deliveries []*NewDelivery, now, expires time.Time) error {
 	// All routers lock in the same order.
 	sorted := slices.SortedFunc(slices.Values(deliveries), func(a, b *NewDelivery) int {
@@ -103,7 +103,7 @@ func newColumns(rows []*NewDelivery, now time.Time) *newDeliveries {
 		}
 		v.Known, c.byID[v.ID] = false, v
 		at := &now
-		if v.Parked {
+		if v.Held {
 			at = nil
 		}
 		c.entities, c.versions, c.ordered = append(c.entities, v.Entity), append(c.versions, v.Version), c.ordered || v.Entity != nil
@@ -131,10 +131,10 @@ func (c *newDeliveries) insertMissing(ctx context.Context, tx *db.Tx, now, expir
 		id      uuid.UUID
 		state   webhook.State
 		attempt int16
-		parked  bool
+		held    bool
 	)
-	_, err = pgx.ForEachRow(rows, []any{&id, &state, &attempt, &parked}, func() error {
-		c.byID[id].Known = state != webhook.StatePending || attempt > 0 || parked
+	_, err = pgx.ForEachRow(rows, []any{&id, &state, &attempt, &held}, func() error {
+		c.byID[id].Known = state != webhook.StatePending || attempt > 0 || held
 		return nil
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ WHERE state < 2 AND (company_id, subscription_id, id) > ($1, $2, $3)
     AND (b.entity_version, b.event_id) < (d.entity_version, d.event_id)))))
 ORDER BY company_id, subscription_id, id LIMIT $7`
 
-// sqlRelease takes attempts, of all companies, from senders that died: the attempt counts, and the delivery is parked.
+// sqlRelease takes attempts, of all companies, from senders that died: the attempt counts, and the delivery is held.
 var sqlRelease = deliveries.Update(`SET state = 0, next_attempt_at = NULL, waiting_for = NULL
 WHERE state = 1 AND updated_at < $1 AND (company_id, subscription_id, id) IN (
  SELECT company_id, subscription_id, id FROM deliveries WHERE state = 1 AND updated_at < $1 ORDER BY company_id, subscription_id, id LIMIT 1000)`)
@@ -38,7 +38,7 @@ FROM unnest($1::UUID[], $2::UUID[], $3::UUID[]) AS u(c, s, i)
 JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id = u.i
 LEFT JOIN events AS e ON e.company_id = d.company_id AND e.id = d.event_id`
 
-// sqlReopen leaves alone what its sender has changed since: it may be parked again. Why "state + 0": see sqlUpdateDeliveries.
+// sqlReopen leaves alone what its sender has changed since: it may be held again. Why "state + 0": see sqlUpdateDeliveries.
 var sqlReopen = deliveries.Update(`SET next_attempt_at = $5, waiting_for = NULL, updated_at = $5
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::TIMESTAMPTZ[]) AS u(c, s, i, at)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
@@ -64,7 +64,7 @@ type OpenDelivery struct {
 	Event     string
 	State     webhook.State
 	Attempt   int16
-	Next      *time.Time // nil = parked
+	Next      *time.Time // nil = held
 	Expires   time.Time
 	IsTest    bool
 	CreatedAt time.Time
@@ -99,7 +99,7 @@ func (v *OpenDelivery) fields() []any {
 func (v *OpenDelivery) Message(body []byte) *webhook.Message {
 	m := &webhook.Message{
 		Company: v.Subscription.Company, DeliveryID: v.ID, SubscriptionID: v.Subscription.ID, Event: v.Event, EventID: v.EventID,
-		Attempt: int(v.Attempt) + 1, Parks: 1, ExpiresAt: v.Expires, CommittedAt: v.CreatedAt, IsTest: v.IsTest, Body: body,
+		Attempt: int(v.Attempt) + 1, Postponements: 1, ExpiresAt: v.Expires, CommittedAt: v.CreatedAt, IsTest: v.IsTest, Body: body,
 	}
 	if v.Entity != nil {
 		m.Entity = *v.Entity
@@ -111,7 +111,7 @@ func (v *OpenDelivery) Message(body []byte) *webhook.Message {
 type Cutoffs struct {
 	Now     time.Time // its time to live is over
 	Overdue time.Time // it was due in Kafka
-	Parked  time.Time // it was parked
+	Held    time.Time // it was held
 }
 
 // First is in front of all deliveries of a subscription, [Last] behind them.
@@ -124,7 +124,7 @@ func Last(key webhook.SubscriptionKey) DeliveryKey {
 
 // SelectOpen reads the next open deliveries behind a key that need the sweeper.
 func SelectOpen(ctx context.Context, q db.Querier, after DeliveryKey, at Cutoffs, limit int) ([]*OpenDelivery, error) {
-	rows, err := q.Query(ctx, sqlSelectOpen, after.Subscription.Company, after.Subscription.ID, after.ID, at.Now, at.Overdue, at.Parked, limit)
+	rows, err := q.Query(ctx, sqlSelectOpen, after.Subscription.Company, after.Subscription.ID, after.ID, at.Now, at.Overdue, at.Held, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read open deliveries: %w", err)
 	}
@@ -211,7 +211,7 @@ func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[
 	return bodies, nil
 }
 
-// ReleaseAbandoned parks deliveries whose sender shows no result since the moment given.
+// ReleaseAbandoned holds deliveries whose sender shows no result since the moment given.
 func ReleaseAbandoned(ctx context.Context, d *db.DB, since time.Time) (n int64, err error) {
 	err = d.RunTx(ctx, "sweeper.release", func(ctx context.Context, tx *db.Tx) error {
 		tag, err := tx.Write(ctx, sqlRelease, since)

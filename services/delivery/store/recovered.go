@@ -40,14 +40,14 @@ func SelectRecovered(ctx context.Context, q db.Querier, after webhook.Subscripti
 
 const webhookSubscriptions = db.Table("webhook_subscriptions")
 
-// sqlReleaseKept parks deliveries that kept their last attempt. Why "state + 0": see sqlUpdateDeliveries; the subquery is to
+// sqlReleaseKept holds deliveries that kept their last attempt. Why "state + 0": see sqlUpdateDeliveries; the subquery is to
 // use the index of open rows.
 var sqlReleaseKept = deliveries.Update(`SET next_attempt_at = NULL, waiting_for = NULL, updated_at = $4
 WHERE company_id = $1 AND subscription_id = $2 AND state + 0 = 0 AND id IN (
  SELECT id FROM deliveries WHERE company_id = $1 AND subscription_id = $2 AND state < 2 AND state = 0 AND attempt = $3 AND next_attempt_at > $4
  ORDER BY company_id, subscription_id, id LIMIT 1000)`)
 
-// ReleaseKept parks deliveries that have made so many attempts and wait for a later time, at most 1 000; the next pass of the
+// ReleaseKept holds deliveries that have made so many attempts and wait for a later time, at most 1 000; the next pass of the
 // sweeper injects them. It returns how many.
 func ReleaseKept(ctx context.Context, d *db.DB, key webhook.SubscriptionKey, attempts int, now time.Time) (n int64, err error) {
 	err = d.RunTx(ctx, "sweeper.release_kept", func(ctx context.Context, tx *db.Tx) error {

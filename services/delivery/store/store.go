@@ -6,7 +6,7 @@
 //
 //   - In Kafka: pending, and next_attempt_at is the moment when its record is due. The sweeper injects it again when that
 //     moment is long past and the record does not wait unread.
-//   - In the database ("parked"): pending, and next_attempt_at is NULL. Kafka has no record of it; the sweeper injects it
+//   - In the database ("held"): pending, and next_attempt_at is NULL. Kafka has no record of it; the sweeper injects it
 //     as soon as its receiver takes deliveries again.
 package store
 

@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/dispatchtest"
 )
 
-// Deliveries to an ordered subscription come free in any order. One that is older than those of the last pass has not been parked
+// Deliveries to an ordered subscription come free in any order. One that is older than those of the last pass has not been held
 // again, so its receiver does not count as one that takes little.
 func TestSweeperSendsWhatWasHeldAtOnce(t *testing.T) {
 	t.Parallel()
@@ -30,14 +30,14 @@ WHERE company_id = $1 AND id = $2`, k.Company, id, record, version)
 	var first, before []uuid.UUID
 	for range n {
 		record := uuid.New()
-		before = append(before, held(record, 2, row{parked: true, updated: time.Hour}))
+		before = append(before, held(record, 2, row{held: true, updated: time.Hour}))
 		first = append(first, held(record, 1, row{due: -time.Hour})) // in Kafka
 	}
 	for range n {
-		first = append(first, held(uuid.New(), 1, row{parked: true, updated: time.Minute}))
+		first = append(first, held(uuid.New(), 1, row{held: true, updated: time.Minute}))
 	}
 	s := newSweeper(k, "a", func(c *Config) { c.probe = 2 })
-	pass := func() (parked int) {
+	pass := func() (held int) {
 		t.Helper()
 		_, err := s.pass(t.Context())
 		require.NoError(t, err)
@@ -49,7 +49,7 @@ WHERE company_id = $1 AND id = $2`, k.Company, id, record, version)
 	require.Equal(t, len(before), k.Deliveries("state = 0"))
 }
 
-// quickSender parks a delivery again before the sweeper has noted that it sent it.
+// quickSender holds a delivery again before the sweeper has noted that it sent it.
 type quickSender struct{ *dispatchtest.Kit }
 
 // ProduceSync implements producer.
@@ -58,10 +58,10 @@ func (s quickSender) ProduceSync(context.Context, ...*kgo.Record) kgo.ProduceRes
 	return nil
 }
 
-func TestSweeperDoesNotOverwriteWhatASenderHasParked(t *testing.T) {
+func TestSweeperDoesNotOverwriteWhatASenderHolds(t *testing.T) {
 	t.Parallel()
 	k := dispatchtest.New(t, dbtest.OpenNew(t))
-	id := insert(k, row{sub: k.Subscription(), parked: true, updated: time.Minute})
+	id := insert(k, row{sub: k.Subscription(), held: true, updated: time.Minute})
 	s := newSweeper(k, "a", nil)
 	s.out = quickSender{k}
 	_, err := s.pass(t.Context())

@@ -59,8 +59,8 @@ func TestSweeperSendsWhatWaitedForAReceiverThatIsBack(t *testing.T) {
 	}
 	pass()
 	require.GreaterOrEqual(t, open(), 2, "there may be more to redeliver, and one receiver fails again")
-	for i, parked := range []bool{true, true, false} {
-		require.Equal(t, parked, k.Row(ids[i]).Next == nil)
+	for i, held := range []bool{true, true, false} {
+		require.Equal(t, held, k.Row(ids[i]).Next == nil)
 	}
 	require.NotNil(t, k.Row(young).Next, "it goes on as planned")
 	for range 2 {

@@ -20,7 +20,7 @@ func TestSweeperTellsOfInjectionsWithoutEffect(t *testing.T) {
 	k := dispatchtest.New(t, dbtest.OpenNew(t))
 	senders := &outage{Kit: k, adm: kadm.NewClient(k.Client)}
 	sub := k.Subscription()
-	id := insert(k, row{sub: sub, parked: true, updated: time.Minute, created: time.Hour, left: 20 * time.Hour})
+	id := insert(k, row{sub: sub, held: true, updated: time.Minute, created: time.Hour, left: 20 * time.Hour})
 	works := insert(k, row{sub: sub, due: time.Hour, updated: time.Hour, left: 20 * time.Hour}) // never injected before
 	var log bytes.Buffer
 	s := newSweeper(k, "a", func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })

@@ -1,4 +1,4 @@
-// Package sweeper injects stuck and parked deliveries again; see docs/architecture.md#sweeper.
+// Package sweeper injects stuck and held deliveries again; see docs/architecture.md#sweeper.
 package sweeper
 
 import (
@@ -53,7 +53,7 @@ type Config struct {
 	Kafka       kafka.Config
 	Owner       string         // name of this process; required
 	Lease       time.Duration  // after a crash another process takes over this much later; 15 s
-	ParkGrace   time.Duration  // inject a parked delivery after this; 2 s
+	HoldGrace   time.Duration  // inject a held delivery after this; 2 s
 	abandoned   time.Duration  // release an attempt without a result after this; 60 s
 	expireGrace time.Duration  // fail an expired delivery that the sender has not failed after this; 1 min
 	page        int            // rows per statement; 500
@@ -74,7 +74,7 @@ func (c *Config) setDefaults() {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Lease = cmp.Or(c.Lease, 15*time.Second)
-	c.ParkGrace = cmp.Or(c.ParkGrace, 2*time.Second)
+	c.HoldGrace = cmp.Or(c.HoldGrace, 2*time.Second)
 	c.abandoned = cmp.Or(c.abandoned, time.Minute)
 	c.expireGrace = cmp.Or(c.expireGrace, time.Minute)
 	c.page = cmp.Or(c.page, 500)
@@ -90,7 +90,7 @@ type producer interface {
 	ProduceSync(ctx context.Context, records ...*kgo.Record) kgo.ProduceResults
 }
 
-// Sweeper handles open deliveries that have no record in Kafka: those that are parked until their receiver takes deliveries
+// Sweeper handles open deliveries that have no record in Kafka: those that are held until their receiver takes deliveries
 // again, those whose record was lost, those whose sender died, and those that have expired. One process at a time does it;
 // two would do no harm, because the sender recognises repeats.
 type Sweeper struct {
@@ -103,7 +103,7 @@ type Sweeper struct {
 	now     func() time.Time
 	changed chan webhook.SubscriptionKey // subscriptions that may take deliveries again
 
-	quotas    map[webhook.SubscriptionKey]quota // of receivers with parked deliveries, in the last pass
+	quotas    map[webhook.SubscriptionKey]quota // of receivers with held deliveries, in the last pass
 	expiredAt time.Time                         // when all open deliveries were last checked for expiry
 	held      int                               // overdue deliveries that the last pass left alone
 
@@ -223,7 +223,7 @@ func (s *Sweeper) ifHeld(ctx context.Context, do func() error) error {
 
 func (s *Sweeper) cutoffs() store.Cutoffs {
 	now := s.now().UTC().Truncate(time.Microsecond)
-	return store.Cutoffs{Now: now, Overdue: now.Add(-s.cfg.Grace), Parked: now.Add(-s.cfg.ParkGrace)}
+	return store.Cutoffs{Now: now, Overdue: now.Add(-s.cfg.Grace), Held: now.Add(-s.cfg.HoldGrace)}
 }
 
 // pass goes once over the open deliveries of all receivers. It reports whether a receiver has more than it got.
@@ -271,7 +271,7 @@ func (s *Sweeper) scan(ctx context.Context, w *scan) error {
 // sweepOne handles one subscription that has just changed.
 func (s *Sweeper) sweepOne(ctx context.Context, key webhook.SubscriptionKey) error {
 	w := &scan{at: store.First(key), Cutoffs: s.cutoffs(), only: &key}
-	w.Parked = w.Now
+	w.Held = w.Now
 	_, err := s.page(ctx, w)
 	return err
 }
@@ -309,14 +309,14 @@ type scan struct {
 	more   bool
 }
 
-// quota is how many parked deliveries a receiver gets in a pass.
+// quota is how many held deliveries a receiver gets in a pass.
 type quota struct {
 	limit    int
 	through  uuid.UUID // the last that was injected
-	returned bool      // deliveries of the pass before were parked again
+	returned bool      // deliveries of the pass before were held again
 }
 
-// quotaFor gives few when deliveries of the last pass were parked again, and doubles while none are.
+// quotaFor gives few when deliveries of the last pass were held again, and doubles while none are.
 func (s *Sweeper) quotaFor(v *store.OpenDelivery, receiver store.ReceiverState) quota {
 	last, ok := s.quotas[v.Subscription]
 	switch {
@@ -419,7 +419,7 @@ func (s *Sweeper) decide(v *store.OpenDelivery, receiver store.ReceiverState, ex
 	return false
 }
 
-// expireGrace is how long an expired row is left to the sender. A parked one is unknown to senders.
+// expireGrace is how long an expired row is left to the sender. One that is held is unknown to senders.
 func (s *Sweeper) expireGrace(v *store.OpenDelivery) time.Duration {
 	if v.State == webhook.StatePending && v.Next == nil {
 		return 0

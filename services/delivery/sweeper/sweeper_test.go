@@ -27,8 +27,8 @@ type row struct {
 	sub      uuid.UUID
 	state    webhook.State
 	attempt  int16
-	due      time.Duration // ago; parked = none
-	parked   bool
+	due      time.Duration // ago; held = none
+	held     bool
 	updated  time.Duration
 	created  time.Duration
 	left     time.Duration // to live; default 1 h
@@ -48,7 +48,7 @@ func insert(k *dispatchtest.Kit, r row) uuid.UUID {
 	event := uuid.Must(uuid.NewV7())
 	id := webhook.DeliveryID(event, r.sub, 0)
 	var next *time.Time
-	if !r.parked {
+	if !r.held {
 		at := now.Add(-r.due)
 		next = &at
 	}
@@ -89,31 +89,31 @@ func TestSweeperDecisions(t *testing.T) {
 	k.Set(coolingDown, "breaker_opens = 2, breaker_open_until = $3", time.Now().Add(time.Minute))
 	// All limits are wide: however slowly this test runs, no row comes of age meanwhile.
 	const long, short = time.Hour, 10 * time.Minute
-	const grace, parkGrace, abandoned, expireGrace = 30 * time.Minute, 5 * time.Minute, 20 * time.Minute, 5 * time.Minute
+	const grace, holdGrace, abandoned, expireGrace = 30 * time.Minute, 5 * time.Minute, 20 * time.Minute, 5 * time.Minute
 	rows := map[string]row{
 		"overdue in Kafka":               {sub: active, due: long, updated: long, expected: "inject"},
 		"overdue retry":                  {sub: active, due: long, updated: long, attempt: 3, expected: "inject"},
 		"due lately":                     {sub: active, due: time.Minute, updated: time.Minute, expected: "leave"},
 		"due later":                      {sub: active, due: -time.Minute, expected: "leave"},
-		"parked, receiver takes again":   {sub: active, parked: true, updated: short, expected: "inject"},
-		"parked this moment":             {sub: active, parked: true, updated: 0, expected: "leave"},
-		"body in the row":                {sub: active, parked: true, updated: short, ownBody: true, expected: "inject"},
-		"worker died":                    {sub: active, state: webhook.StateDelivering, attempt: 2, updated: long, parked: true, expected: "inject"},
-		"worker at it":                   {sub: active, state: webhook.StateDelivering, attempt: 2, updated: short, parked: true, expected: "leave"},
-		"worker died in the last one":    {sub: active, state: webhook.StateDelivering, attempt: 7, updated: long, parked: true, expected: "dead"},
-		"time to live over":              {sub: active, parked: true, updated: short, left: -time.Second, expected: "dead"},
+		"held, receiver takes again":     {sub: active, held: true, updated: short, expected: "inject"},
+		"held this moment":               {sub: active, held: true, updated: 0, expected: "leave"},
+		"body in the row":                {sub: active, held: true, updated: short, ownBody: true, expected: "inject"},
+		"worker died":                    {sub: active, state: webhook.StateDelivering, attempt: 2, updated: long, held: true, expected: "inject"},
+		"worker at it":                   {sub: active, state: webhook.StateDelivering, attempt: 2, updated: short, held: true, expected: "leave"},
+		"worker died in the last one":    {sub: active, state: webhook.StateDelivering, attempt: 7, updated: long, held: true, expected: "dead"},
+		"time to live over":              {sub: active, held: true, updated: short, left: -time.Second, expected: "dead"},
 		"just over, left to the sender":  {sub: active, due: short, left: -time.Second, expected: "leave"},
 		"over for long":                  {sub: active, due: short, left: -short, expected: "dead"},
-		"event not in the log yet":       {sub: active, parked: true, updated: short, noBody: true, expected: "leave"},
-		"event not in the log any more":  {sub: active, parked: true, updated: short, created: 2 * time.Hour, noBody: true, expected: "dead"},
-		"body of a later release":        {sub: active, parked: true, updated: short, created: 2 * time.Hour, newer: true, expected: "later"},
-		"paused":                         {sub: paused, parked: true, updated: long, expected: "leave"},
+		"event not in the log yet":       {sub: active, held: true, updated: short, noBody: true, expected: "leave"},
+		"event not in the log any more":  {sub: active, held: true, updated: short, created: 2 * time.Hour, noBody: true, expected: "dead"},
+		"body of a later release":        {sub: active, held: true, updated: short, created: 2 * time.Hour, newer: true, expected: "later"},
+		"paused":                         {sub: paused, held: true, updated: long, expected: "leave"},
 		"paused, overdue":                {sub: paused, due: long, updated: long, expected: "leave"},
-		"paused, time to live over":      {sub: paused, parked: true, updated: long, left: -time.Second, expected: "dead"},
-		"breaker open":                   {sub: coolingDown, parked: true, updated: long, expected: "leave"},
-		"breaker open, worker died":      {sub: coolingDown, state: webhook.StateDelivering, attempt: 1, updated: long, due: 0, expected: "park"},
-		"subscription is gone":           {sub: gone, parked: true, updated: short, expected: "dead"},
-		"subscription is gone, unparked": {sub: gone, due: long, updated: long, expected: "dead"},
+		"paused, time to live over":      {sub: paused, held: true, updated: long, left: -time.Second, expected: "dead"},
+		"breaker open":                   {sub: coolingDown, held: true, updated: long, expected: "leave"},
+		"breaker open, worker died":      {sub: coolingDown, state: webhook.StateDelivering, attempt: 1, updated: long, due: 0, expected: "hold"},
+		"subscription is gone":           {sub: gone, held: true, updated: short, expected: "dead"},
+		"subscription is gone, not held": {sub: gone, due: long, updated: long, expected: "dead"},
 	}
 	ids := map[uuid.UUID]string{}
 	byName := map[string]uuid.UUID{}
@@ -130,7 +130,7 @@ func TestSweeperDecisions(t *testing.T) {
 	}
 	sent, dead := k.Collect(topics.Deliveries), k.Collect(topics.DeliveriesDead)
 	s := newSweeper(k, "a", func(c *Config) {
-		c.page, c.Grace, c.ParkGrace, c.abandoned, c.expireGrace = 4, grace, parkGrace, abandoned, expireGrace
+		c.page, c.Grace, c.HoldGrace, c.abandoned, c.expireGrace = 4, grace, holdGrace, abandoned, expireGrace
 	})
 	_, err := s.pass(t.Context())
 	require.NoError(t, err)
@@ -157,12 +157,12 @@ func TestSweeperDecisions(t *testing.T) {
 		case "dead":
 			require.Equal(t, webhook.StateFailed, got.State, name)
 			require.NotNil(t, got.Err, name)
-		case "park":
+		case "hold":
 			require.Equal(t, webhook.StatePending, got.State, name)
 			require.Nil(t, got.Next, name)
 		case "leave":
 			require.Equal(t, r.state, got.State, name)
-			require.Equal(t, r.parked, got.Next == nil, name)
+			require.Equal(t, r.held, got.Next == nil, name)
 		}
 	}
 	require.Equal(t, "ttl expired", *k.Row(byName["time to live over"]).Err)
@@ -181,10 +181,10 @@ func TestSweeperGivesEachReceiverItsShareOldestFirst(t *testing.T) {
 	k.Set(coolingDown, "breaker_opens = 1, breaker_open_until = $3", time.Now().Add(-time.Second))
 	var order []uuid.UUID
 	for range backlog {
-		order = append(order, insert(k, row{sub: big, parked: true, updated: time.Minute}))
-		insert(k, row{sub: coolingDown, parked: true, updated: time.Minute})
+		order = append(order, insert(k, row{sub: big, held: true, updated: time.Minute}))
+		insert(k, row{sub: coolingDown, held: true, updated: time.Minute})
 	}
-	insert(k, row{sub: small, parked: true, updated: time.Minute})
+	insert(k, row{sub: small, held: true, updated: time.Minute})
 	sent := k.Collect(topics.Deliveries)
 	s := newSweeper(k, "a", func(c *Config) { c.page, c.burst, c.probe = 10, burst, 2 })
 
@@ -218,7 +218,7 @@ func TestSweeperGivesLittleToWhoTakesLittle(t *testing.T) {
 	k := dispatchtest.New(t, dbtest.OpenNew(t))
 	sub := k.Subscription()
 	for range 60 {
-		insert(k, row{sub: sub, parked: true, updated: time.Minute})
+		insert(k, row{sub: sub, held: true, updated: time.Minute})
 	}
 	s := newSweeper(k, "a", func(c *Config) { c.burst, c.probe = 20, 2 })
 	pass := func() (given int, more bool) {
@@ -252,7 +252,7 @@ func TestSweeperReactsToAResumedSubscription(t *testing.T) {
 	k := dispatchtest.New(t, dbtest.OpenNew(t))
 	sub := k.Subscription()
 	k.Set(sub, "status = 'paused'")
-	id := insert(k, row{sub: sub, parked: true})
+	id := insert(k, row{sub: sub, held: true})
 	sent := k.Collect(topics.Deliveries)
 	s := newSweeper(k, "a", func(c *Config) { c.Every = time.Hour })
 	k.Run(s.Run)

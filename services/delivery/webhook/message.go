@@ -26,7 +26,7 @@ type Message struct {
 	Attempt        int       // the attempt to make, from 1
 	NotBefore      time.Time // zero = immediately; milliseconds
 	ExpiresAt      time.Time // no attempts are made afterwards; milliseconds
-	Parks          int       // how often it was postponed without an attempt
+	Postponements  int       // how often it was postponed without an attempt
 	CommittedAt    time.Time // commit time of the change; zero if unknown; microseconds
 	IsTest         bool
 	Yields         bool          // gives way to what else is sent to the receiver
@@ -38,24 +38,24 @@ type Message struct {
 
 // Names of the headers of a delivery record.
 const (
-	recordDelivery     = "delivery_id"
-	recordSubscription = "subscription_id"
-	recordCompany      = "companyid"
-	recordEvent        = "event"
-	recordEventID      = "event_id"
-	recordEntity       = "entity_id"
-	recordAttempt      = "attempt"
-	recordNotBefore    = "not_before"
-	recordExpiresAt    = "expires_at"
-	recordParks        = "parks"
-	recordCommittedAt  = "committed_at"
-	recordIsTest       = "is_test"
-	recordYields       = "yields"
-	recordGap          = "gap"
-	recordTraceParent  = "traceparent"
-	recordTraceState   = "tracestate"
-	recordID           = "ce_id"
-	recordSchema       = "schema"
+	recordDelivery      = "delivery_id"
+	recordSubscription  = "subscription_id"
+	recordCompany       = "companyid"
+	recordEvent         = "event"
+	recordEventID       = "event_id"
+	recordEntity        = "entity_id"
+	recordAttempt       = "attempt"
+	recordNotBefore     = "not_before"
+	recordExpiresAt     = "expires_at"
+	recordPostponements = "parks"
+	recordCommittedAt   = "committed_at"
+	recordIsTest        = "is_test"
+	recordYields        = "yields"
+	recordGap           = "gap"
+	recordTraceParent   = "traceparent"
+	recordTraceState    = "tracestate"
+	recordID            = "ce_id"
+	recordSchema        = "schema"
 )
 
 // Record returns the message as a Kafka record: the body as value, everything else in headers.
@@ -76,7 +76,7 @@ func (m *Message) Record(topic string) *kgo.Record {
 	h.Int(recordAttempt, int64(m.Attempt))
 	h.Int(recordNotBefore, unix(m.NotBefore, time.Time.UnixMilli))
 	h.Int(recordExpiresAt, unix(m.ExpiresAt, time.Time.UnixMilli))
-	h.Int(recordParks, int64(m.Parks))
+	h.Int(recordPostponements, int64(m.Postponements))
 	h.Int(recordCommittedAt, unix(m.CommittedAt, time.Time.UnixMicro))
 	h.Text(recordIsTest, isTest)
 	if m.Yields {
@@ -196,8 +196,8 @@ func (d *decoder) header(m *Message, key string, value []byte) {
 		m.NotBefore = d.time(key, value, time.UnixMilli)
 	case recordExpiresAt:
 		m.ExpiresAt = d.time(key, value, time.UnixMilli)
-	case recordParks:
-		m.Parks = int(d.int(key, value))
+	case recordPostponements:
+		m.Postponements = int(d.int(key, value))
 	case recordCommittedAt:
 		m.CommittedAt = d.time(key, value, time.UnixMicro)
 	case recordIsTest:

@@ -27,7 +27,7 @@ func drawMessage(t *rapid.T) *Message {
 		Company: tenant.NewID(), DeliveryID: uuid.New(), SubscriptionID: uuid.New(), EventID: uuid.New(), Entity: rapid.SampledFrom([]uuid.UUID{{}, uuid.New()}).Draw(t, "entity"),
 		Event:   rapid.StringMatching(`[a-z]+\.[a-z]+`).Draw(t, "event"),
 		Attempt: rapid.IntRange(1, 7).Draw(t, "attempt"), NotBefore: moment.Draw(t, "not before"),
-		ExpiresAt: moment.Draw(t, "expires"), Parks: rapid.IntRange(0, 9).Draw(t, "parks"),
+		ExpiresAt: moment.Draw(t, "expires"), Postponements: rapid.IntRange(0, 9).Draw(t, "parks"),
 		CommittedAt: moment.Draw(t, "committed"), IsTest: rapid.Bool().Draw(t, "test"), Yields: yields, Gap: gap,
 		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "a=b",
 		Body: rapid.SliceOfN(rapid.Byte(), 1, 100).Draw(t, "body"),
@@ -51,7 +51,7 @@ func TestMessageOutboxRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMessage(t)
 		// What the row cannot carry starts from the beginning.
-		m.Attempt, m.Parks, m.NotBefore, m.Entity = 1, 0, time.Time{}, uuid.Nil
+		m.Attempt, m.Postponements, m.NotBefore, m.Entity = 1, 0, time.Time{}, uuid.Nil
 		payload, err := m.OutboxPayload()
 		require.NoError(t, err)
 		got, err := DecodeMessage(&kgo.Record{Value: payload, Headers: []kgo.RecordHeader{
@@ -77,14 +77,14 @@ func TestDecodeMessageRefuses(t *testing.T) {
 		header, value string
 		want          string
 	}{
-		"company not a uuid": {"companyid", "acme", "companyid must be a UUID"},
-		"delivery empty":     {"delivery_id", "", "delivery_id must be a UUID"},
-		"attempt a word":     {"attempt", "two", "attempt must be a non-negative integer"},
-		"attempt zero":       {"attempt", "0", "must be between 1 and 1000"},
-		"attempt negative":   {"attempt", "-1", "non-negative integer"},
-		"no expiry":          {"expires_at", "0", "expiry time"},
-		"no event":           {"event", "", "event name is missing"},
-		"parks a fraction":   {"parks", "1.5", "parks must be a non-negative integer"},
+		"company not a uuid":  {"companyid", "acme", "companyid must be a UUID"},
+		"delivery empty":      {"delivery_id", "", "delivery_id must be a UUID"},
+		"attempt a word":      {"attempt", "two", "attempt must be a non-negative integer"},
+		"attempt zero":        {"attempt", "0", "must be between 1 and 1000"},
+		"attempt negative":    {"attempt", "-1", "non-negative integer"},
+		"no expiry":           {"expires_at", "0", "expiry time"},
+		"no event":            {"event", "", "event name is missing"},
+		"a fraction of parks": {"parks", "1.5", "parks must be a non-negative integer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,7 +68,7 @@ func pathOutbox() []*Panel {
 func pathRouter() []*Panel {
 	return []*Panel{
 		graph("Events routed", perSecond, "matched: at least one subscription wants it.", rate("tradegrid_router_events_total", "result")).stacked(),
-		graph("Deliveries made", perSecond, "sent: to a sender at once; parked: the receiver rests; repeated: known already.", rate("tradegrid_router_deliveries_total", "result")).stacked(),
+		graph("Deliveries made", perSecond, "sent: to a sender at once; parked: held until the receiver takes deliveries; repeated: known already.", rate("tradegrid_router_deliveries_total", "result")).stacked(),
 		graph("Repeats dropped", perSecond, "Repeats that were recognised, and steps of the router that were tried again.",
 			query{"dropped by {{hop}}", `sum by (hop) (rate(tradegrid_duplicates_dropped_total{ALL}[$__rate_interval]))`},
 			query{"tried again: {{step}}", `sum by (step) (rate(tradegrid_router_retries_total{ALL}[$__rate_interval]))`}),
