@@ -37,13 +37,13 @@ func Rights() map[string][]Right {
 	}
 	return map[string][]Right{
 		RoleAPI: {
-			on(AuthInvalidations, read), on(OutboxNudges, write),
+			on(AuthInvalidations, read), on(OutboxWakeups, write),
 			// The disk usage of the brokers, for the load shedder.
 			{Kind: "cluster", Name: cluster, Operations: []string{describe}},
 		},
 		// It reads the ends of the events to find that the database was restored.
 		RoleRelay: {
-			on(Events, read, write), on(Deliveries, write), on(Subscriptions, write), on(AuthInvalidations, write), on(OutboxNudges, read),
+			on(Events, read, write), on(Deliveries, write), on(Subscriptions, write), on(AuthInvalidations, write), on(OutboxWakeups, read),
 			// What the routers have committed, when partitions are added to the events.
 			{Kind: "group", Name: Groups, Prefix: true, Operations: []string{describe}},
 		},

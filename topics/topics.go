@@ -12,7 +12,7 @@ const (
 	EventsDead        = "events.dlq"            // records that could not be parsed
 	Subscriptions     = "webhook.subscriptions" // latest state of each subscription, compacted
 	AuthInvalidations = "auth.invalidations"    // tokens and companies that changed
-	OutboxNudges      = "outbox.nudges"         // buckets of the outbox that have new rows
+	OutboxWakeups     = "outbox.nudges"         // buckets of the outbox that have new rows
 )
 
 // Topic declares a topic. Partition counts are for production; see [Local].
@@ -60,7 +60,7 @@ func All() []Topic {
 		{Name: EventsDead, Key: "companyId", Partitions: 32, Retention: 30 * day},
 		{Name: Subscriptions, Key: "companyId/subscriptionId", Partitions: 32, Compact: true},
 		{Name: AuthInvalidations, Key: "companyId", Partitions: 8, Retention: time.Hour},
-		{Name: OutboxNudges, Key: "none", Partitions: 1, Retention: time.Hour},
+		{Name: OutboxWakeups, Key: "none", Partitions: 1, Retention: time.Hour},
 	}...)
 	for i, line := range lines {
 		partitions := int32(32)

@@ -28,7 +28,7 @@ func TestEachTopicIsDeclaredOnce(t *testing.T) {
 	}
 	for _, name := range []string{
 		topics.Events, topics.Deliveries, topics.DeliveriesDead, topics.EventsDead, topics.Subscriptions, topics.AuthInvalidations,
-		topics.OutboxNudges,
+		topics.OutboxWakeups,
 	} {
 		require.Contains(t, names, name)
 	}
@@ -63,7 +63,7 @@ func TestLinesAreThePausesBetweenAttempts(t *testing.T) {
 func TestRetentionCoversTheLifeOfADelivery(t *testing.T) {
 	t.Parallel()
 	for _, topic := range topics.All() {
-		if topic.Name == topics.AuthInvalidations || topic.Name == topics.OutboxNudges || topic.Compact {
+		if topic.Name == topics.AuthInvalidations || topic.Name == topics.OutboxWakeups || topic.Compact {
 			continue
 		}
 		require.Greater(t, topic.Retention, 22*time.Hour, topic.Name)

@@ -273,13 +273,13 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	}
 	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
 		Node: roles.NodeName(), EventRetention: all.Policy.EventRetention, Owners: company.Owners, CleanupJobs: roles.CleanupJobs(), Jobs: []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
-		Settings: outbox.Settings{TickMax: 2 * time.Second}, // all writers are in this process, so no nudge is lost
+		Settings: outbox.Settings{TickMax: 2 * time.Second}, // all writers are in this process, so no wake-up is lost
 	})
 	if err != nil {
 		client.Close()
 		return err
 	}
-	d.Listen(relay.Nudge)
+	d.Listen(relay.Wake)
 	g.Go(func() error {
 		defer client.Close()
 		outbox.FindRestore(ctx, d, broker, log)

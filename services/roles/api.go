@@ -87,8 +87,8 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 		return err
 	}
 	defer client.Close()
-	nudges := outbox.NewNudges(client, log)
-	r.db.Listen(nudges.Nudge)
+	wakeups := outbox.NewWakeups(client, log)
+	r.db.Listen(wakeups.Wake)
 	shedder := NewShedder(r.db, client, c.disk(), c.Limits, log)
 	live.OnChange(func(next *APICmd) { shedder.SetLimits(next.Limits) }) //nolint:contextcheck // reloads do not belong to a request
 	r.tel.Note("changes_refused_for", shedder.Active)
@@ -135,7 +135,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 		answers.Run,
 		logged.Run,
 		served.Run,
-		nudges.Run,
+		wakeups.Run,
 		all.Company.Run,
 		func(ctx context.Context) error { return all.Files.Run(ctx, NodeName()) },
 		func(ctx context.Context) error { return all.Company.ConsumeInvalidations(ctx, r.broker) },

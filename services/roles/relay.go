@@ -63,5 +63,5 @@ func runRelay(ctx context.Context, log *slog.Logger, r *role, cfg outbox.RelayCo
 			return relay.Run(ctx)
 		},
 		r.watchTopics(topics.RoleRelay, client, log),
-		func(ctx context.Context) error { return outbox.ConsumeNudges(ctx, r.broker, relay.Nudge) })
+		func(ctx context.Context) error { return outbox.ConsumeWakeups(ctx, r.broker, relay.Wake) })
 }

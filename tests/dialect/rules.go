@@ -31,7 +31,7 @@ func deny(name, pattern, advice string) rule {
 // denied is what parses and still does not run, or not with the same meaning, on both databases.
 var denied = []rule{
 	deny("advisory lock", `\bPG_(TRY_)?ADVISORY_`, "it locks nothing on CockroachDB; take a row by epoch compare-and-set"),
-	deny("LISTEN/NOTIFY", `\b(LISTEN|UNLISTEN|NOTIFY|PG_NOTIFY)\b`, "CockroachDB has none; poll, and nudge inside the process"),
+	deny("LISTEN/NOTIFY", `\b(LISTEN|UNLISTEN|NOTIFY|PG_NOTIFY)\b`, "CockroachDB has none; poll, and wake inside the process"),
 	deny("trigger or function", `\b(TRIGGER|FUNCTION|PROCEDURE)\b|^\s*DO\b|\$\$`, "write it in Go"),
 	deny("enum, domain or composite type", `\bCREATE\s+(TYPE|DOMAIN)\b|\bENUM\b`, "TEXT with a named CHECK"),
 	deny("serial or identity", `\b(SMALL|BIG)?SERIAL[248]?\b|\bIDENTITY\b`, "ids are made in Go, numbers come from counters"),

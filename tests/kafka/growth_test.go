@@ -33,7 +33,7 @@ func (r *kit) grow() (events int) {
 		if topic.Name == topics.Events {
 			events = n
 		}
-		if topic.Name == topics.OutboxNudges {
+		if topic.Name == topics.OutboxWakeups {
 			continue
 		}
 		grown, err := r.admin.UpdatePartitions(r.t.Context(), n, topic.Name)

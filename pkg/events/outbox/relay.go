@@ -28,8 +28,8 @@ type Settings struct {
 	LeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a lease on a bucket lasts without renewal; after a crash, others wait this long." default:"5s"`
 	LeaseMargin    time.Duration `name:"relay-lease-margin" help:"How long before its expiry the owner stops using a lease; must exceed the clock skew between database nodes." default:"1s"`
 	Renew          time.Duration `name:"relay-renew" help:"Interval between renewals of leases; free buckets are looked for twice as often." default:"2s"`
-	TickMin        time.Duration `name:"relay-tick-min" help:"Poll interval of the outbox while writers send no nudges, and interval between batches under traffic, up to four times as long while several are in flight." default:"5ms"`
-	TickMax        time.Duration `name:"relay-tick-max" help:"Poll interval of the outbox while nudges tell of its rows, or when idle." default:"500ms"`
+	TickMin        time.Duration `name:"relay-tick-min" help:"Poll interval of the outbox while writers send no wake-ups, and interval between batches under traffic, up to four times as long while several are in flight." default:"5ms"`
+	TickMax        time.Duration `name:"relay-tick-max" help:"Poll interval of the outbox while wake-ups tell of its rows, or when idle." default:"500ms"`
 	BatchSize      int           `name:"relay-batch-size" help:"Maximum number of rows of one bucket published together." default:"500"`
 	Parallel       int           `name:"relay-parallel" help:"Maximum number of buckets processed concurrently; each needs a database connection." default:"8"`
 	Lookback       time.Duration `name:"relay-lookback" help:"How far behind the newest position scans start; must exceed the longest transaction." default:"120s"`
@@ -152,8 +152,8 @@ type part struct {
 	limit               int       // maximum number of rows of the next batch; lower after failures and for large rows
 	failures            int
 	notBefore           time.Time
-	nudged              time.Time // of the last nudge
-	suspect             time.Time // when a poll found rows of which no nudge had told; zero = none
+	wokenAt             time.Time // of the last wake-up
+	suspect             time.Time // when a poll found rows of which no wake-up had told; zero = none
 }
 
 // The points of a relay; see [RelayConfig].

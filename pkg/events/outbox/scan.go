@@ -92,7 +92,7 @@ func (r *Relay) schedule(ctx, work context.Context) {
 	}
 }
 
-// probe finds the idle buckets that have rows, with a single statement. It counts those whose writers send no nudges.
+// probe finds the idle buckets that have rows, with a single statement. It counts those whose writers send no wake-ups.
 func (r *Relay) probe(ctx context.Context) (missed int, err error) {
 	look := r.idle()
 	if len(look.buckets) == 0 {

@@ -14,12 +14,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 )
 
-// A relay that hardly polls publishes at once what it is nudged about.
-func TestNudgedRowsNeedNoPoll(t *testing.T) {
+// A relay that hardly polls publishes at once what it is woken for.
+func TestRowsOfAWakeupNeedNoPoll(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	r := g.relay("a", func(r *Relay) { r.cfg.TickMin, r.cfg.TickMax = time.Hour, time.Hour })
-	g.db.Listen(r.Nudge)
+	g.db.Listen(r.Wake)
 	g.run(r)
 	require.Eventually(t, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
 	g.append(company(), message(uuid.New(), 1, nowMicro()))
@@ -133,8 +133,8 @@ func TestBatchTakesFewBucketsWithABacklog(t *testing.T) {
 	}
 }
 
-// Polling gets fast only if rows come without nudges.
-func TestPollingIsTheNetBelowNudges(t *testing.T) {
+// Polling gets fast only if rows come without wake-ups.
+func TestPollingIsTheNetBelowWakeups(t *testing.T) {
 	t.Parallel()
 	r, err := NewRelay(nil, nil, RelayConfig{EventRetention: 30 * day})
 	require.NoError(t, err)
@@ -142,19 +142,19 @@ func TestPollingIsTheNetBelowNudges(t *testing.T) {
 	p := r.parts[7]
 	p.held = true
 	r.suspect(p, now)
-	require.Zero(t, r.missed(now.Add(suspectFor)), "its nudge may still come")
-	r.Nudge(7)
+	require.Zero(t, r.missed(now.Add(suspectFor)), "its wake-up may still come")
+	r.Wake(7)
 	require.Zero(t, r.missed(now.Add(2*suspectFor)), "it came")
-	r.suspect(p, p.nudged.Add(nudgeLasts))
-	require.Zero(t, r.missed(now.Add(time.Hour)), "the last nudge was shortly before")
-	r.suspect(p, p.nudged.Add(nudgeLasts+1))
+	r.suspect(p, p.wokenAt.Add(wakeupLasts))
+	require.Zero(t, r.missed(now.Add(time.Hour)), "the last wake-up was shortly before")
+	r.suspect(p, p.wokenAt.Add(wakeupLasts+1))
 	require.Equal(t, 1, r.missed(now.Add(time.Hour)))
 	require.Zero(t, r.missed(now.Add(time.Hour)), "counted once")
-	r.Nudge(-1)
-	r.Nudge(Buckets)
+	r.Wake(-1)
+	r.Wake(Buckets)
 }
 
-func TestNudgesReachOtherProcesses(t *testing.T) {
+func TestWakeupsReachOtherProcesses(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	client, err := NewClient(kafka.Config{Brokers: g.brokers})
@@ -166,18 +166,18 @@ func TestNudgesReachOtherProcesses(t *testing.T) {
 	var mu sync.Mutex
 	got := map[int32]bool{}
 	running.Go(func() {
-		_ = ConsumeNudges(ctx, kafka.Config{Brokers: g.brokers}, func(b int32) {
+		_ = ConsumeWakeups(ctx, kafka.Config{Brokers: g.brokers}, func(b int32) {
 			mu.Lock()
 			defer mu.Unlock()
 			got[b] = true
 		})
 	})
-	n := NewNudges(client, slog.New(slog.DiscardHandler))
+	n := NewWakeups(client, slog.New(slog.DiscardHandler))
 	running.Go(func() { _ = n.Run(ctx) })
 	want := map[int32]bool{0: true, 63: true, 64: true, 200: true, 255: true}
 	require.Eventually(t, func() bool {
 		for b := range want { // the consumer starts at the end of the topic, at some time
-			n.Nudge(b)
+			n.Wake(b)
 		}
 		mu.Lock()
 		defer mu.Unlock()
