@@ -12,29 +12,31 @@ const (
 	Delays  = Groups + "delay"
 )
 
-// Consumer is a consumer group and what it consumes. A line without a delay is a topic whose records are read at once.
+// Consumer is a consumer group and what it consumes. A tier without a delay is a topic whose records are read at once.
 type Consumer struct {
 	Group string
-	Lines []Line
+	Tiers []DelayTier
 }
 
-// Consumers returns the consumer groups; lines are the delay tiers as they are configured.
-func Consumers(lines []Line) []Consumer {
-	return []Consumer{{Routers, []Line{{Topic: Events}}}, {Senders, []Line{{Topic: Deliveries}}}, {Delays, lines}}
+// Consumers returns the consumer groups; tiers are the delay tiers as they are configured.
+func Consumers(tiers []DelayTier) []Consumer {
+	return []Consumer{{Routers, []DelayTier{{Topic: Events}}}, {Senders, []DelayTier{{Topic: Deliveries}}}, {Delays, tiers}}
 }
 
-// Jitter is the largest random part that is added to the delay of a line.
+// Jitter is the largest random part that is added to the delay of a tier.
 const Jitter = 0.1
 
 // Longest is how long a record stays in the line at most.
-func (l Line) Longest() time.Duration { return l.Delay + time.Duration(Jitter*float64(l.Delay)) }
+func (tier DelayTier) Longest() time.Duration {
+	return tier.Delay + time.Duration(Jitter*float64(tier.Delay))
+}
 
-// LineOf is the shortest of the lines for a wait; the longest takes whatever is longer.
-func LineOf(lines []Line, wait time.Duration) Line {
-	for _, l := range lines {
-		if wait <= l.Longest() {
-			return l
+// DelayTierFor is the shortest of the tiers for a wait; the longest takes whatever is longer.
+func DelayTierFor(tiers []DelayTier, wait time.Duration) DelayTier {
+	for _, tier := range tiers {
+		if wait <= tier.Longest() {
+			return tier
 		}
 	}
-	return lines[len(lines)-1]
+	return tiers[len(tiers)-1]
 }

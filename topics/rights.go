@@ -26,9 +26,9 @@ const (
 
 // Rights returns the minimum rights of each role. READ and WRITE imply DESCRIBE.
 func Rights() map[string][]Right {
-	lines := make([]Right, 0, len(Lines()))
-	for _, line := range Lines() {
-		lines = append(lines, on(line.Topic, read, write))
+	lines := make([]Right, 0, len(DelayTiers()))
+	for _, tier := range DelayTiers() {
+		lines = append(lines, on(tier.Topic, read, write))
 	}
 	declare, look := make([]Right, 0, len(All())), make([]Right, 0, len(All()))
 	for _, t := range All() {

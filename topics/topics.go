@@ -27,17 +27,17 @@ type Topic struct {
 // LinePrefix begins the names of the delay topics, behind which stand their delays.
 const LinePrefix = "webhook.delay."
 
-// Line is one delay tier: records stay in the topic until Delay has passed.
-type Line struct {
+// DelayTier is one delay tier: records stay in the topic until Delay has passed.
+type DelayTier struct {
 	Topic string
 	Delay time.Duration
 }
 
-// Lines returns the delay tiers, shortest first. Tier n follows failed attempt n; the last is the longest
+// DelayTiers returns the delay tiers, shortest first. Tier n follows failed attempt n; the last is the longest
 // delay that a receiver's Retry-After can ask for. The durations are defaults; a dispatcher can be configured
 // with others, but the names of the topics stay the same.
-func Lines() []Line {
-	return []Line{
+func DelayTiers() []DelayTier {
+	return []DelayTier{
 		{LinePrefix + "5s", 5 * time.Second},
 		{LinePrefix + "20s", 20 * time.Second},
 		{LinePrefix + "80s", 80 * time.Second},
@@ -52,8 +52,8 @@ const day = 24 * time.Hour
 
 // All returns all topics with partition counts for a production cluster.
 func All() []Topic {
-	lines := Lines()
-	all := append(make([]Topic, 0, 7+len(lines)), []Topic{
+	tiers := DelayTiers()
+	all := append(make([]Topic, 0, 7+len(tiers)), []Topic{
 		{Name: Events, Key: "companyId", Partitions: 256, Retention: 3 * day},
 		{Name: Deliveries, Key: "subscriptionId", Partitions: 512, Retention: 2 * day},
 		{Name: DeliveriesDead, Key: "subscriptionId", Partitions: 32, Retention: 30 * day},
@@ -62,12 +62,12 @@ func All() []Topic {
 		{Name: AuthInvalidations, Key: "companyId", Partitions: 8, Retention: time.Hour},
 		{Name: OutboxWakeups, Key: "none", Partitions: 1, Retention: time.Hour},
 	}...)
-	for i, line := range lines {
+	for i, tier := range tiers {
 		partitions := int32(32)
 		if i < 2 {
 			partitions = 64 // nearly all retries use the first tiers
 		}
-		all = append(all, Topic{Name: line.Topic, Key: "subscriptionId", Partitions: partitions, Retention: 3 * day})
+		all = append(all, Topic{Name: tier.Topic, Key: "subscriptionId", Partitions: partitions, Retention: 3 * day})
 	}
 	return all
 }

@@ -32,29 +32,29 @@ func TestEachTopicIsDeclaredOnce(t *testing.T) {
 	} {
 		require.Contains(t, names, name)
 	}
-	for _, line := range topics.Lines() {
-		require.Contains(t, names, line.Topic)
+	for _, tier := range topics.DelayTiers() {
+		require.Contains(t, names, tier.Topic)
 	}
-	require.Len(t, names, 7+len(topics.Lines()))
+	require.Len(t, names, 7+len(topics.DelayTiers()))
 }
 
 // Tier n follows failed attempt n: six pauses between seven attempts, each four times the one before, and one more
 // line for the longest wait that a receiver may ask for.
-func TestLinesAreThePausesBetweenAttempts(t *testing.T) {
+func TestDelayTiersAreThePausesBetweenAttempts(t *testing.T) {
 	t.Parallel()
-	lines := topics.Lines()
-	require.Len(t, lines, 7)
+	tiers := topics.DelayTiers()
+	require.Len(t, tiers, 7)
 	delay := 5 * time.Second
-	for _, line := range lines {
-		require.Equal(t, delay, line.Delay, line.Topic)
-		require.Equal(t, fmt.Sprintf("webhook.delay.%ds", delay/time.Second), line.Topic)
+	for _, tier := range tiers {
+		require.Equal(t, delay, tier.Delay, tier.Topic)
+		require.Equal(t, fmt.Sprintf("webhook.delay.%ds", delay/time.Second), tier.Topic)
 		delay *= 4
 	}
-	// A record waits in its line no longer than the topic keeps it.
+	// A record waits in its tier no longer than the topic keeps it.
 	for _, topic := range topics.All() {
-		i := slices.IndexFunc(lines, func(l topics.Line) bool { return l.Topic == topic.Name })
+		i := slices.IndexFunc(tiers, func(tier topics.DelayTier) bool { return tier.Topic == topic.Name })
 		if i >= 0 {
-			require.Greater(t, topic.Retention, 2*lines[i].Delay, topic.Name)
+			require.Greater(t, topic.Retention, 2*tiers[i].Delay, topic.Name)
 		}
 	}
 }

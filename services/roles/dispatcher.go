@@ -55,10 +55,10 @@ type DispatcherFlags struct {
 
 // Vars are what tags of flags name: the delays of the retries are declared with their topics.
 func Vars() config.Vars {
-	lines := topics.Lines()
-	delays := make([]string, len(lines))
-	for i, line := range lines {
-		delays[i] = strings.TrimPrefix(line.Topic, topics.LinePrefix)
+	tiers := topics.DelayTiers()
+	delays := make([]string, len(tiers))
+	for i, tier := range tiers {
+		delays[i] = strings.TrimPrefix(tier.Topic, topics.LinePrefix)
 	}
 	return config.Vars{"retry_delays": strings.Join(delays, ",")}
 }
@@ -66,7 +66,7 @@ func Vars() config.Vars {
 // Check validates the flags besides those of the packages.
 func (f *DispatcherFlags) Check() error {
 	errs := []error{config.Positive("--log-success", f.LogSuccess)}
-	switch n := len(topics.Lines()); {
+	switch n := len(topics.DelayTiers()); {
 	case len(f.RetryDelays) != n:
 		errs = append(errs, fmt.Errorf("--retry-delays: must be %d delays, one for each delay topic, not %d", n, len(f.RetryDelays)))
 	case f.RetryDelays[0] <= 0 || !slices.IsSorted(f.RetryDelays):
@@ -104,12 +104,12 @@ func (f *DispatcherFlags) runs(part string) bool {
 }
 
 // lines are the delay topics with the delays of the flags.
-func (f *DispatcherFlags) lines() []topics.Line {
-	lines := topics.Lines()
-	for i := range lines {
-		lines[i].Delay = f.RetryDelays[i]
+func (f *DispatcherFlags) lines() []topics.DelayTier {
+	tiers := topics.DelayTiers()
+	for i := range tiers {
+		tiers[i].Delay = f.RetryDelays[i]
 	}
-	return lines
+	return tiers
 }
 
 // member is the name of the process in consumer groups; empty without static membership.
@@ -233,7 +233,7 @@ func (d *Dispatcher) sender() (func(context.Context) error, error) {
 	s := sender.New(sender.Config{
 		Client: d.Broker, InstanceID: d.member, Queues: d.Queues, Breaker: d.Breaker,
 		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
-		Retry:          sender.RetryConfig{MaxAttempts: d.Policy.MaxAttempts, Lines: d.lines(), LastChance: d.Sweeper.Grace + 20*time.Minute},
+		Retry:          sender.RetryConfig{MaxAttempts: d.Policy.MaxAttempts, Tiers: d.lines(), LastChance: d.Sweeper.Grace + 20*time.Minute},
 		Egress:         egress.Config{Settings: d.Egress, AllowPrivate: d.Egress.AllowInsecure, Proxy: proxy},
 		PropagateTrace: d.PropagateTrace, LogSuccess: d.LogSuccess, Log: d.Log,
 	}, d.DB, client, receivers)
@@ -248,7 +248,7 @@ func (d *Dispatcher) sender() (func(context.Context) error, error) {
 }
 
 func (d *Dispatcher) delay() (func(context.Context) error, error) {
-	l, err := delay.New(delay.Config{Kafka: d.Broker, InstanceID: d.member, Lines: d.lines(), Log: d.Log})
+	l, err := delay.New(delay.Config{Kafka: d.Broker, InstanceID: d.member, Tiers: d.lines(), Log: d.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +257,7 @@ func (d *Dispatcher) delay() (func(context.Context) error, error) {
 
 func (d *Dispatcher) sweeper() (func(context.Context) error, error) {
 	s, err := sweeper.New(d.DB, sweeper.Config{
-		Settings: d.Sweeper, Kafka: d.Broker, Owner: NodeName(), Policy: d.Policy, Lines: d.lines(), Subscriptions: d.Webhooks,
+		Settings: d.Sweeper, Kafka: d.Broker, Owner: NodeName(), Policy: d.Policy, Tiers: d.lines(), Subscriptions: d.Webhooks,
 		Reconcile: &reconcile.Config{Group: topics.Routers, Events: d.Events, Components: newComponents(d.Domains), CompaniesChanged: company.ChangedAt, Log: d.Log}, Log: d.Log,
 	})
 	if err != nil {

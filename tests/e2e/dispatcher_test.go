@@ -74,7 +74,7 @@ func TestDispatcherDies(t *testing.T) {
 		"router between the database and kafka": {victim: "router", point: "router.inserted"},
 		"router before it is done":              {victim: "router", point: "router.produced"},
 		"sender after the receiver's answer":    {victim: "sender", point: "sender.after_2xx", repeat: true},
-		"delay line after it has forwarded":     {victim: "delay", point: "delay.forwarded", fails: n / 2},
+		"delay tier after it has forwarded":     {victim: "delay", point: "delay.forwarded", fails: n / 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -297,7 +297,7 @@ func TestRecreatedTopicIsConsumedFromItsStart(t *testing.T) {
 	_, err := admin.DeleteRecords(t.Context(), gone) // this partition is old, and has lost what was committed
 	require.NoError(t, err)
 	require.NoError(t, admin.CommitAllOffsets(t.Context(), "g", commits))
-	lag, err := kafka.ReadLag(t.Context(), admin, topics.Consumer{Group: "g", Lines: []topics.Line{{Topic: topic}}}, time.Now())
+	lag, err := kafka.ReadLag(t.Context(), admin, topics.Consumer{Group: "g", Tiers: []topics.DelayTier{{Topic: topic}}}, time.Now())
 	require.NoError(t, err)
 	next := map[int32]int64{}
 	for _, l := range lag {

@@ -33,16 +33,16 @@ var (
 
 // GroupMetrics returns the collectors of [GroupWatch], to be registered once.
 func GroupMetrics() []prometheus.Collector {
-	showGroups(topics.Consumers(topics.Lines()))
+	showGroups(topics.Consumers(topics.DelayTiers()))
 	return []prometheus.Collector{groupLag, groupStalled}
 }
 
 // showGroups sets the metrics of groups to 0.
 func showGroups(groups []topics.Consumer) {
 	for _, g := range groups {
-		for _, line := range g.Lines {
-			groupLag.WithLabelValues(g.Group, line.Topic).Set(0)
-			groupStalled.WithLabelValues(g.Group, line.Topic).Set(0)
+		for _, tier := range g.Tiers {
+			groupLag.WithLabelValues(g.Group, tier.Topic).Set(0)
+			groupStalled.WithLabelValues(g.Group, tier.Topic).Set(0)
 		}
 	}
 }
@@ -119,9 +119,9 @@ func (w *GroupWatch) measure(ctx context.Context, g topics.Consumer, now time.Ti
 			stalled[l.Topic]++
 		}
 	}
-	for _, line := range g.Lines {
-		groupLag.WithLabelValues(g.Group, line.Topic).Set(float64(unread[line.Topic]))
-		groupStalled.WithLabelValues(g.Group, line.Topic).Set(float64(stalled[line.Topic]))
+	for _, tier := range g.Tiers {
+		groupLag.WithLabelValues(g.Group, tier.Topic).Set(float64(unread[tier.Topic]))
+		groupStalled.WithLabelValues(g.Group, tier.Topic).Set(float64(stalled[tier.Topic]))
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func newWatched(t *testing.T) *watched {
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	w := &watched{t: t, cfg: cfg, client: client, adm: kadm.NewClient(client), now: time.Now(), group: t.Name()}
-	groups := []topics.Consumer{{Group: w.group, Lines: []topics.Line{{Topic: direct}, {Topic: waits, Delay: time.Hour}}}}
+	groups := []topics.Consumer{{Group: w.group, Tiers: []topics.DelayTier{{Topic: direct}, {Topic: waits, Delay: time.Hour}}}}
 	w.watch = NewGroupWatch(w.adm, slog.New(slog.NewTextHandler(&w.log, nil)), groups)
 	return w
 }
@@ -181,7 +181,7 @@ func TestLagOfATopicThatWasMadeAnew(t *testing.T) {
 	w.produce(direct, time.Minute, 3)
 	w.produce(direct, 0, 1)
 	w.commit(direct, 100)
-	of := topics.Consumer{Group: w.group, Lines: []topics.Line{{Topic: direct}, {Topic: "no.such.topic"}}}
+	of := topics.Consumer{Group: w.group, Tiers: []topics.DelayTier{{Topic: direct}, {Topic: "no.such.topic"}}}
 	lags, err := ReadLag(t.Context(), w.adm, of, w.now.Add(-time.Second))
 	require.NoError(t, err)
 	for _, l := range lags {
@@ -211,7 +211,7 @@ func TestGroupWatchNeedsOnlyTheRightsOfADispatcher(t *testing.T) {
 	admin := kadm.NewClient(as("admin"))
 	_, err = Apply(t.Context(), admin, topics.Local(), 1)
 	require.NoError(t, err)
-	watch := NewGroupWatch(kadm.NewClient(as("dispatcher")), slog.New(slog.DiscardHandler), topics.Consumers(topics.Lines()))
+	watch := NewGroupWatch(kadm.NewClient(as("dispatcher")), slog.New(slog.DiscardHandler), topics.Consumers(topics.DelayTiers()))
 	require.Error(t, watch.Measure(t.Context(), time.Now()), "it has no right yet")
 	require.NoError(t, Grant(t.Context(), admin, "dispatcher", topics.Rights()[topics.RoleDispatcher]))
 	member := as("dispatcher", kgo.ConsumerGroup(topics.Senders), kgo.ConsumeTopics(topics.Deliveries), kgo.DisableAutoCommit())

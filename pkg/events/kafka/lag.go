@@ -31,13 +31,13 @@ func (l Lag) Unread() int64 { return l.End - l.Next }
 func (l Lag) Overdue() int64 { return max(l.Due-l.Next, 0) }
 
 // ReadLag asks the brokers how far a group has come in each partition of its topics, whoever owns it. due is the time that
-// [Lag.Due] is about: a record is due when it has been in its line for the longest delay. Topics that do not exist are left out.
+// [Lag.Due] is about: a record is due when it has been in its tier for the longest delay. Topics that do not exist are left out.
 func ReadLag(ctx context.Context, adm *kadm.Client, group topics.Consumer, due time.Time) ([]Lag, error) {
 	ctx, cancel := context.WithTimeout(ctx, lagTimeout)
 	defer cancel()
-	names := make([]string, len(group.Lines))
-	for i, line := range group.Lines {
-		names[i] = line.Topic
+	names := make([]string, len(group.Tiers))
+	for i, tier := range group.Tiers {
+		names[i] = tier.Topic
 	}
 	// Commits come before the ends, so that a valid one is never beyond its end.
 	committed, err := adm.FetchOffsets(ctx, group.Group)
@@ -53,10 +53,10 @@ func ReadLag(ctx context.Context, adm *kadm.Client, group topics.Consumer, due t
 		return nil, fmt.Errorf("read ends of topics of group %s: %w", group.Group, err)
 	}
 	var lags []Lag
-	for _, line := range group.Lines {
-		found, err := lagsOf(line.Topic, committed, starts, ends)
+	for _, tier := range group.Tiers {
+		found, err := lagsOf(tier.Topic, committed, starts, ends)
 		if err == nil {
-			err = addDue(ctx, adm, line, found, due)
+			err = addDue(ctx, adm, tier, found, due)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("measure lag of group %s: %w", group.Group, err)
@@ -85,7 +85,7 @@ func lagsOf(topic string, committed kadm.OffsetResponses, starts, ends kadm.List
 }
 
 // addDue asks for the ends of the records that were due. Most topics have none, and are not asked.
-func addDue(ctx context.Context, adm *kadm.Client, line topics.Line, lags []Lag, due time.Time) error {
+func addDue(ctx context.Context, adm *kadm.Client, tier topics.DelayTier, lags []Lag, due time.Time) error {
 	unread := false
 	for _, l := range lags {
 		unread = unread || l.Unread() > 0
@@ -93,9 +93,9 @@ func addDue(ctx context.Context, adm *kadm.Client, line topics.Line, lags []Lag,
 	if !unread {
 		return nil
 	}
-	later, err := adm.ListOffsetsAfterMilli(ctx, due.Add(-line.Longest()).UnixMilli(), line.Topic)
+	later, err := adm.ListOffsetsAfterMilli(ctx, due.Add(-tier.Longest()).UnixMilli(), tier.Topic)
 	if err != nil {
-		return fmt.Errorf("find what was due in topic %s: %w", line.Topic, err)
+		return fmt.Errorf("find what was due in topic %s: %w", tier.Topic, err)
 	}
 	for i := range lags {
 		l := &lags[i]

@@ -88,7 +88,7 @@ func (s *Service) typeForNew(ctx context.Context, q db.Querier, by access.Caller
 // build makes the lines of new items. before are the lines so far, whose items may be hidden by now.
 func build(found *document.Found, before []Line, items []LineInput) ([]Line, error) {
 	b := lineitem.Builder{Items: found.Items, Prices: found.Prices, Known: lineitem.RefsOf(before)}
-	lines, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line {
+	tiers, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line {
 		out := Line{Line: l, LineFields: in.LineFields}
 		if ref, ok := in.Ref(); ok {
 			out.UnitCost = found.Items[ref].Cost
@@ -98,5 +98,5 @@ func build(found *document.Found, before []Line, items []LineInput) ([]Line, err
 		}
 		return out
 	})
-	return lineitem.KeepIDs(before, lines), err
+	return lineitem.KeepIDs(before, tiers), err
 }

@@ -240,23 +240,23 @@ func TestPricesOfLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			lines, err := s.lines(row.in)
+			tiers, err := s.lines(row.in)
 			requireFault(t, row.code, err)
 			if row.code == "" {
-				require.Equal(t, row.price, lines[0].UnitPrice)
-				require.Equal(t, row.amount, lines[0].Amount)
+				require.Equal(t, row.price, tiers[0].UnitPrice)
+				require.Equal(t, row.amount, tiers[0].Amount)
 			}
 		})
 	}
-	lines, err := s.lines(s.input(s.plain, 1000), with(s.input(s.service, 1000), func(in *Input) { in.Name = ptr("Express repair") }), Input{Kind: "custom", Name: ptr("x"), UnitPrice: ptr(money.Amount(9))})
+	tiers, err := s.lines(s.input(s.plain, 1000), with(s.input(s.service, 1000), func(in *Input) { in.Name = ptr("Express repair") }), Input{Kind: "custom", Name: ptr("x"), UnitPrice: ptr(money.Amount(9))})
 	require.NoError(t, err)
-	require.Equal(t, "Plain", lines[0].Name)
-	require.Equal(t, "P", *lines[0].SKU)
-	require.Equal(t, "Express repair", lines[1].Name)
-	require.Equal(t, "h", *lines[1].Unit)
-	require.Nil(t, lines[2].SKU)
-	require.Equal(t, money.Units(1), lines[2].Qty)
-	for i, l := range lines {
+	require.Equal(t, "Plain", tiers[0].Name)
+	require.Equal(t, "P", *tiers[0].SKU)
+	require.Equal(t, "Express repair", tiers[1].Name)
+	require.Equal(t, "h", *tiers[1].Unit)
+	require.Nil(t, tiers[2].SKU)
+	require.Equal(t, money.Units(1), tiers[2].Qty)
+	for i, l := range tiers {
 		require.EqualValues(t, i, l.SortOrder)
 		require.NotZero(t, l.ID)
 		require.NotNil(t, l.Modifiers)
@@ -382,13 +382,13 @@ func TestBytesOfLines(t *testing.T) {
 		require.ErrorContains(t, err, "the lines may take at most 1048576 bytes", name)
 	}
 	// The estimate is what the lines take.
-	lines, err := s.lines(slices.Repeat([]Input{loaded, plain, quoted}, 8)...)
+	tiers, err := s.lines(slices.Repeat([]Input{loaded, plain, quoted}, 8)...)
 	require.NoError(t, err)
 	estimate := 0
-	for i := range lines {
-		estimate += lines[i].bytes()
+	for i := range tiers {
+		estimate += tiers[i].bytes()
 	}
-	raw, err := json.Marshal(lines)
+	raw, err := json.Marshal(tiers)
 	require.NoError(t, err)
 	require.InEpsilon(t, len(raw), estimate, 0.1)
 }

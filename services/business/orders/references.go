@@ -61,8 +61,8 @@ func (r *resolved) lines(items []LineInput, before []Line) ([]Line, error) {
 	if before != nil {
 		b.Known = lineitem.RefsOf(before)
 	}
-	lines, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line { return Line{Line: l, LineFields: in.LineFields} })
-	return lineitem.KeepIDs(before, lines), err
+	tiers, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line { return Line{Line: l, LineFields: in.LineFields} })
+	return lineitem.KeepIDs(before, tiers), err
 }
 
 // assignWarehouse assigns the default warehouse to an order that needs one. Orders of a company without a warehouse were

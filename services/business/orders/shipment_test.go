@@ -15,12 +15,12 @@ import (
 // something custom.
 func orderToShip() Order {
 	warehouse := uuid.New()
-	line := func(kind string, qty money.Qty, stock ...lineitem.StockItem) Line {
+	tier := func(kind string, qty money.Qty, stock ...lineitem.StockItem) Line {
 		return Line{Line: lineitem.Line{ID: uuid.New(), Kind: kind, Qty: qty, Stock: stock}}
 	}
 	item := func(qty money.Qty) lineitem.StockItem { return lineitem.StockItem{Product: uuid.New(), Qty: qty} }
 	o := Order{Header: Header{Status: statusConfirmed, WarehouseID: &warehouse}, Lines: []Line{
-		line("product", 3000, item(3000)), line("product", 5000, item(1), item(3), item(12501)), line("service", 1000), line("custom", 2000),
+		tier("product", 3000, item(3000)), tier("product", 5000, item(1), item(3), item(12501)), tier("service", 1000), tier("custom", 2000),
 	}}
 	o.reserve()
 	return o

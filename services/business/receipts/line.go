@@ -67,7 +67,7 @@ func (b lineBuilder) lines(all []LineInput) ([]Line, error) {
 			return nil, apierr.ReferenceNotFound("PRODUCT_VARIANT", lineitem.At(i, "variantId"), in.VariantID.String())
 		}
 	}
-	lines := make([]Line, len(all))
+	tiers := make([]Line, len(all))
 	for i, in := range all {
 		if b.items[in.ref()].HasVariants && in.VariantID == nil {
 			return nil, apierr.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; set the variant", lineitem.At(i, "variantId")).
@@ -78,9 +78,9 @@ func (b lineBuilder) lines(all []LineInput) ([]Line, error) {
 			return nil, err
 		}
 		l.SortOrder = int32(i)
-		lines[i] = l
+		tiers[i] = l
 	}
-	return lines, nil
+	return tiers, nil
 }
 
 func (b lineBuilder) line(in LineInput) (l Line, err error) {

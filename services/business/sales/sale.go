@@ -172,10 +172,10 @@ func (s *Sale) Derive() {
 }
 
 // deriveLines sets what was refunded of the lines of a sale that was refunded in full.
-func (h *Header) deriveLines(lines []Line) {
-	for i := range lines {
+func (h *Header) deriveLines(tiers []Line) {
+	for i := range tiers {
 		if h.RefundStatus == refundFull {
-			lines[i].RefundedQty = lines[i].Qty
+			tiers[i].RefundedQty = tiers[i].Qty
 		}
 	}
 }

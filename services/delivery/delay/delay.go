@@ -27,16 +27,16 @@ const windowBytes = 8 << 20
 // Config configures a [Forwarder]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka      kafka.Config
-	InstanceID string        // static membership in the group; empty = none
-	Lines      []topics.Line // topics.Lines()
-	window     int           // records per partition held in memory before they are due; 5 000
-	retry      time.Duration // pause before a failed record is produced again; 500 ms
+	InstanceID string             // static membership in the group; empty = none
+	Tiers      []topics.DelayTier // topics.DelayTiers()
+	window     int                // records per partition held in memory before they are due; 5 000
+	retry      time.Duration      // pause before a failed record is produced again; 500 ms
 	Log        *slog.Logger
 }
 
 func (c *Config) setDefaults() {
-	if len(c.Lines) == 0 {
-		c.Lines = topics.Lines()
+	if len(c.Tiers) == 0 {
+		c.Tiers = topics.DelayTiers()
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -67,11 +67,11 @@ func New(cfg Config) (*Forwarder, error) {
 // fetches, which is most of what idle delay topics cost. Windows are per partition, so a full one holds back no other.
 func (d *Forwarder) Run(ctx context.Context) error {
 	defer d.client.Close()
-	delayTopics, names, wait := map[string]*delayTopic{}, make([]string, 0, len(d.cfg.Lines)), time.Duration(math.MaxInt64)
-	for _, line := range d.cfg.Lines {
-		delayTopics[line.Topic] = &delayTopic{d: d, Line: line, parts: map[<-chan struct{}]*lookahead{}}
-		names = append(names, line.Topic)
-		wait = min(wait, fetchWait(line.Delay))
+	delayTopics, names, wait := map[string]*delayTopic{}, make([]string, 0, len(d.cfg.Tiers)), time.Duration(math.MaxInt64)
+	for _, tier := range d.cfg.Tiers {
+		delayTopics[tier.Topic] = &delayTopic{d: d, DelayTier: tier, parts: map[<-chan struct{}]*lookahead{}}
+		names = append(names, tier.Topic)
+		wait = min(wait, fetchWait(tier.Delay))
 	}
 	return kafka.Consume(ctx, kafka.ConsumerConfig{
 		Client: d.cfg.Kafka, Group: topics.Delays, Topics: names, InstanceID: d.cfg.InstanceID,
@@ -90,7 +90,7 @@ func fetchWait(line time.Duration) time.Duration {
 
 // delayTopic is one topic. Its partitions are identified by their stop channels.
 type delayTopic struct {
-	topics.Line
+	topics.DelayTier
 	d *Forwarder
 
 	mu    sync.Mutex

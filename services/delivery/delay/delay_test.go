@@ -15,10 +15,10 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// delayLines starts a dispatcher's delay lines; they need no database.
-func runDelayLines(k *dispatchtest.Kit, lines []topics.Line, window int) (stop func()) {
+// runDelayTiers starts a dispatcher's delay tiers; they need no database.
+func runDelayTiers(k *dispatchtest.Kit, tiers []topics.DelayTier, window int) (stop func()) {
 	k.T.Helper()
-	d, err := New(Config{Kafka: k.Kafka, Lines: lines, window: window, retry: 20 * time.Millisecond})
+	d, err := New(Config{Kafka: k.Kafka, Tiers: tiers, window: window, retry: 20 * time.Millisecond})
 	require.NoError(k.T, err)
 	return k.Run(d.Run)
 }
@@ -35,16 +35,16 @@ func TestDelayTopicHandsOnWhenDue(t *testing.T) {
 	t.Parallel()
 	const total = 200
 	k := dispatchtest.New(t, nil)
-	line := topics.Line{Topic: topics.Lines()[0].Topic, Delay: time.Second}
+	tier := topics.DelayTier{Topic: topics.DelayTiers()[0].Topic, Delay: time.Second}
 	arrived := k.Collect(topics.Deliveries)
-	runDelayLines(k, []topics.Line{line}, 0)
+	runDelayTiers(k, []topics.DelayTier{tier}, 0)
 	sub := uuid.New()
-	k.Produce(delayed(sub, -1, time.Now()).Record(line.Topic))
+	k.Produce(delayed(sub, -1, time.Now()).Record(tier.Topic))
 	k.Await(arrived, 1) // the line has its partitions
 	begin := time.Now()
 	records := make([]*kgo.Record, total)
 	for i := range records {
-		records[i] = delayed(sub, i, begin.Add(500*time.Millisecond+rand.N(time.Second))).Record(line.Topic)
+		records[i] = delayed(sub, i, begin.Add(500*time.Millisecond+rand.N(time.Second))).Record(tier.Topic)
 	}
 	k.Produce(records...)
 	punctual := 0
@@ -63,13 +63,13 @@ func TestDelayTopicHandsOnWhenDue(t *testing.T) {
 func TestDelayTopicWithoutTimeWaitsForItsDelay(t *testing.T) {
 	t.Parallel()
 	k := dispatchtest.New(t, nil)
-	line := topics.Line{Topic: topics.Lines()[1].Topic, Delay: 400 * time.Millisecond}
+	tier := topics.DelayTier{Topic: topics.DelayTiers()[1].Topic, Delay: 400 * time.Millisecond}
 	arrived := k.Collect(topics.Deliveries)
-	runDelayLines(k, []topics.Line{line}, 0)
+	runDelayTiers(k, []topics.DelayTier{tier}, 0)
 	begin := time.Now()
-	k.Produce(delayed(uuid.New(), 0, time.Time{}).Record(line.Topic))
+	k.Produce(delayed(uuid.New(), 0, time.Time{}).Record(tier.Topic))
 	r := k.Await(arrived, 1)[0]
-	require.GreaterOrEqual(t, r.Timestamp.Sub(begin.Truncate(time.Millisecond)), line.Delay)
+	require.GreaterOrEqual(t, r.Timestamp.Sub(begin.Truncate(time.Millisecond)), tier.Delay)
 }
 
 // A record far in the future must not hold back others of its partition, and the window bounds the memory.
@@ -77,13 +77,13 @@ func TestDelayTopicWithFullWindowKeepsMoving(t *testing.T) {
 	t.Parallel()
 	const total = 400
 	k := dispatchtest.New(t, nil)
-	line := topics.Lines()[0]
+	tier := topics.DelayTiers()[0]
 	arrived := k.Collect(topics.Deliveries)
-	runDelayLines(k, []topics.Line{line}, 50)
+	runDelayTiers(k, []topics.DelayTier{tier}, 50)
 	sub, begin := uuid.New(), time.Now()
 	records := make([]*kgo.Record, total)
 	for i := range records {
-		records[i] = delayed(sub, i, begin.Add(200*time.Millisecond)).Record(line.Topic)
+		records[i] = delayed(sub, i, begin.Add(200*time.Millisecond)).Record(tier.Topic)
 	}
 	k.Produce(records...)
 	k.Await(arrived, total)
@@ -94,18 +94,18 @@ func TestDelayTopicSurvivesItsOwner(t *testing.T) {
 	t.Parallel()
 	const total = 300
 	k := dispatchtest.New(t, nil)
-	lines := topics.Lines()[:2]
+	tiers := topics.DelayTiers()[:2]
 	arrived := k.Collect(topics.Deliveries)
-	stop := runDelayLines(k, lines, 0)
+	stop := runDelayTiers(k, tiers, 0)
 	begin := time.Now()
 	records := make([]*kgo.Record, total)
 	for i := range records {
-		records[i] = delayed(uuid.New(), i, begin.Add(rand.N(2*time.Second))).Record(lines[i%2].Topic)
+		records[i] = delayed(uuid.New(), i, begin.Add(rand.N(2*time.Second))).Record(tiers[i%2].Topic)
 	}
 	k.Produce(records...)
 	k.Await(arrived, total/4)
 	stop()
-	runDelayLines(k, lines, 0)
+	runDelayTiers(k, tiers, 0)
 	require.Eventually(t, func() bool {
 		got := map[uuid.UUID]bool{}
 		for _, r := range arrived() {
@@ -120,13 +120,13 @@ func TestDelayTopicSurvivesItsOwner(t *testing.T) {
 func TestDelayTopicDeadLettersWhatHasNoTime(t *testing.T) {
 	t.Parallel()
 	k := dispatchtest.New(t, nil)
-	line := topics.Lines()[0]
+	tier := topics.DelayTiers()[0]
 	arrived, dead := k.Collect(topics.Deliveries), k.Collect(topics.DeliveriesDead)
-	runDelayLines(k, []topics.Line{line}, 0)
+	runDelayTiers(k, []topics.DelayTier{tier}, 0)
 	sub := uuid.New()
-	broken := delayed(sub, 0, time.Now()).Record(line.Topic)
+	broken := delayed(sub, 0, time.Now()).Record(tier.Topic)
 	dispatchtest.SetHeader(broken, "not_before", "soon")
-	k.Produce(broken, delayed(sub, 1, time.Now()).Record(line.Topic))
+	k.Produce(broken, delayed(sub, 1, time.Now()).Record(tier.Topic))
 	k.Await(arrived, 1)
 	k.Await(dead, 1)
 }
@@ -136,23 +136,23 @@ func TestFullWindowHoldsBackNoOther(t *testing.T) {
 	t.Parallel()
 	const window, each = 20, 60
 	k := dispatchtest.New(t, nil)
-	lines := topics.Lines()[:2]
+	tiers := topics.DelayTiers()[:2]
 	arrived := k.Collect(topics.Deliveries)
 	full := uuid.New()
-	long := []*kgo.Record{delayed(full, 0, time.Now()).Record(lines[0].Topic)}
+	long := []*kgo.Record{delayed(full, 0, time.Now()).Record(tiers[0].Topic)}
 	for i := range 10 * window {
-		long = append(long, delayed(full, i, time.Now().Add(time.Hour)).Record(lines[0].Topic))
+		long = append(long, delayed(full, i, time.Now().Add(time.Hour)).Record(tiers[0].Topic))
 	}
 	k.Produce(long...)
-	runDelayLines(k, lines, window)
+	runDelayTiers(k, tiers, window)
 	k.Await(arrived, 1) // the forwarder has its partitions
 
 	due := time.Now().Add(time.Second)
 	beyond := delayed(full, 0, time.Now())
-	k.Produce(beyond.Record(lines[0].Topic))
+	k.Produce(beyond.Record(tiers[0].Topic))
 	var soon []*kgo.Record
 	for i := range each {
-		soon = append(soon, delayed(uuid.New(), i, due).Record(lines[0].Topic), delayed(full, i, due).Record(lines[1].Topic))
+		soon = append(soon, delayed(uuid.New(), i, due).Record(tiers[0].Topic), delayed(full, i, due).Record(tiers[1].Topic))
 	}
 	k.Produce(soon...)
 	from := map[uuid.UUID]string{} // topic of each delivery that is not held back
@@ -163,7 +163,7 @@ func TestFullWindowHoldsBackNoOther(t *testing.T) {
 			expected[r.Topic]++
 		}
 	}
-	require.Positive(t, expected[lines[0].Topic], "some are in other partitions of the topic")
+	require.Positive(t, expected[tiers[0].Topic], "some are in other partitions of the topic")
 	for _, r := range k.Await(arrived, 1+len(from))[1:] {
 		m := k.Decode(r)
 		require.NotEqual(t, beyond.DeliveryID, m.DeliveryID, "the window is not full")

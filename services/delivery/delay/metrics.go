@@ -18,9 +18,9 @@ var (
 
 // Metrics are the collectors of this package, with all known labels.
 func Metrics() []prometheus.Collector {
-	for _, line := range topics.Lines() {
-		delayDepth.WithLabelValues(line.Topic)
-		delayLate.WithLabelValues(line.Topic)
+	for _, tier := range topics.DelayTiers() {
+		delayDepth.WithLabelValues(tier.Topic)
+		delayLate.WithLabelValues(tier.Topic)
 	}
 	return []prometheus.Collector{delayDepth, delayLate}
 }

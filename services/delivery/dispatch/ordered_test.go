@@ -30,26 +30,26 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// roles runs router, sender, delay lines and sweeper, with short delays, and returns what stops them.
+// roles runs router, sender, delay tiers and sweeper, with short delays, and returns what stops them.
 func roles(t *testing.T, k *dispatchtest.Kit) (stop func()) {
 	t.Helper()
-	lines := topics.Lines()
-	for i := range lines {
-		lines[i].Delay = 10 * time.Millisecond
+	tiers := topics.DelayTiers()
+	for i := range tiers {
+		tiers[i].Delay = 10 * time.Millisecond
 	}
 	events, err := router.New(k.DB, dispatchtest.Registry(), dispatchtest.Components{}, router.Config{Kafka: k.Kafka, TTL: dispatchtest.Policy().DeliveryTTL, Backoff: time.Millisecond})
 	require.NoError(t, err)
 	attempts := sender.New(sender.Config{
 		Client:  k.Kafka,
-		Retry:   sender.RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Lines: lines, Jitter: -1, MaxWait: time.Hour},
+		Retry:   sender.RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Tiers: tiers, Jitter: -1, MaxWait: time.Hour},
 		Results: sender.ResultsConfig{Linger: 5 * time.Millisecond},
 		Egress:  egress.Config{Settings: egress.Settings{AllowInsecure: true, Timeout: 2 * time.Second}, AllowPrivate: true},
 		Breaker: sender.BreakerConfig{Failures: 1000},
 	}, k.DB, k.Client, sender.NewReceiverCache(k.DB, time.Second, k.Keys, slog.New(slog.DiscardHandler)))
-	delayed, err := delay.New(delay.Config{Kafka: k.Kafka, Lines: lines})
+	delayed, err := delay.New(delay.Config{Kafka: k.Kafka, Tiers: tiers})
 	require.NoError(t, err)
 	open, err := sweeper.New(k.DB, sweeper.Config{
-		Policy: dispatchtest.Policy(), Kafka: k.Kafka, Owner: uuid.NewString(), HoldGrace: 50 * time.Millisecond, Lease: time.Second, Lines: lines,
+		Policy: dispatchtest.Policy(), Kafka: k.Kafka, Owner: uuid.NewString(), HoldGrace: 50 * time.Millisecond, Lease: time.Second, Tiers: tiers,
 		Settings: sweeper.Settings{Every: 100 * time.Millisecond, Grace: 3 * time.Second, DisableFailed: 1},
 	})
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
-// Events pass router, sender, delay lines and sweeper while those stop and start and a receiver fails: each delivery
+// Events pass router, sender, delay tiers and sweeper while those stop and start and a receiver fails: each delivery
 // arrives, signed, with its frozen body, and none is made twice.
 func TestWholePathUnderRestarts(t *testing.T) {
 	t.Parallel()

@@ -105,8 +105,8 @@ func (k *Kit) AwaitState(id uuid.UUID, state webhook.State) Row {
 func (k *Kit) ForwardDelayed() {
 	k.T.Helper()
 	names := make([]string, 0, 7)
-	for _, l := range topics.Lines() {
-		names = append(names, l.Topic)
+	for _, tier := range topics.DelayTiers() {
+		names = append(names, tier.Topic)
 	}
 	k.Tail(func(r *kgo.Record) {
 		m, err := webhook.DecodeMessage(r)

@@ -49,7 +49,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 		} else {
 			next.Attempt, next.Postponements = m.Attempt+1, 0
 		}
-		s.produce(j, next.Record(s.cfg.Retry.line(d.wait)), func() {
+		s.produce(j, next.Record(s.cfg.Retry.delayTopic(d.wait)), func() {
 			failpoint.Pass("sender.retry_produced")
 			s.results.add(res)
 		})

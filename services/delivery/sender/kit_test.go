@@ -21,15 +21,15 @@ type kit struct {
 }
 
 func quickConfig(client kafka.Config) Config {
-	lines := topics.Lines()
-	delays := make([]time.Duration, len(lines))
-	for i := range lines {
-		lines[i].Delay = 10 * time.Millisecond
-		delays[i] = lines[i].Delay
+	tiers := topics.DelayTiers()
+	delays := make([]time.Duration, len(tiers))
+	for i := range tiers {
+		tiers[i].Delay = 10 * time.Millisecond
+		delays[i] = tiers[i].Delay
 	}
 	return Config{
 		Client:  client,
-		Retry:   RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Lines: lines, delays: delays[:6], Jitter: -1, MaxWait: time.Hour},
+		Retry:   RetryConfig{MaxAttempts: dispatchtest.Policy().MaxAttempts, Tiers: tiers, delays: delays[:6], Jitter: -1, MaxWait: time.Hour},
 		Results: ResultsConfig{Linger: 5 * time.Millisecond},
 		Egress:  egress.Config{Settings: egress.Settings{AllowInsecure: true, Timeout: 2 * time.Second}, AllowPrivate: true},
 		Breaker: BreakerConfig{Failures: 1000},

@@ -60,7 +60,7 @@ func postponedReasons() (text string) {
 // Metrics are the collectors of this package, with all known labels: rates do not see the first increment of a counter
 // that was not there before.
 func Metrics() []prometheus.Collector {
-	for attempt := range topics.Lines() { // there may be more, which the delay topics were not declared for
+	for attempt := range topics.DelayTiers() { // there may be more, which the delay topics were not declared for
 		for _, result := range []string{"success", "retry", "failed"} {
 			deliveryTotal.WithLabelValues(result, strconv.Itoa(attempt+1))
 		}

@@ -16,12 +16,12 @@ import (
 // RetryConfig is the schedule of attempts. Zero values take the defaults named beside the
 // fields; see docs/reference/limits.md#webhooks.
 type RetryConfig struct {
-	MaxAttempts      int             // required
-	delays           []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
-	MaxWait          time.Duration   // longest wait that a Retry-After can ask for; that of the last delay topic
-	Jitter           float64         // largest random part that is added to a delay; topics.Jitter, negative = none
-	Lines            []topics.Line   // delay topics, shortest first; topics.Lines()
-	maxPostponements int             // times in a row that a delivery is postponed in Kafka; 4
+	MaxAttempts      int                // required
+	delays           []time.Duration    // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
+	MaxWait          time.Duration      // longest wait that a Retry-After can ask for; that of the last delay topic
+	Jitter           float64            // largest random part that is added to a delay; topics.Jitter, negative = none
+	Tiers            []topics.DelayTier // delay topics, shortest first; topics.DelayTiers()
+	maxPostponements int                // times in a row that a delivery is postponed in Kafka; 4
 
 	// LastChance is how long before its end a delivery makes the last attempt that it kept for the return of its receiver;
 	// 30 min. The sweeper injects it when it is overdue by its grace, so this must be longer.
@@ -29,18 +29,18 @@ type RetryConfig struct {
 }
 
 func (c *RetryConfig) setDefaults() {
-	if len(c.Lines) == 0 {
-		c.Lines = topics.Lines()
+	if len(c.Tiers) == 0 {
+		c.Tiers = topics.DelayTiers()
 	}
 	if c.MaxAttempts <= 0 {
 		panic("sender: MaxAttempts is required")
 	}
 	if len(c.delays) == 0 {
-		for _, line := range c.Lines[:min(len(c.Lines), c.MaxAttempts-1)] {
-			c.delays = append(c.delays, line.Delay)
+		for _, tier := range c.Tiers[:min(len(c.Tiers), c.MaxAttempts-1)] {
+			c.delays = append(c.delays, tier.Delay)
 		}
 	}
-	c.MaxWait = cmp.Or(c.MaxWait, c.Lines[len(c.Lines)-1].Delay)
+	c.MaxWait = cmp.Or(c.MaxWait, c.Tiers[len(c.Tiers)-1].Delay)
 	if c.Jitter == 0 {
 		c.Jitter = topics.Jitter
 	}
@@ -139,7 +139,7 @@ func (c *RetryConfig) decide(in retryInput) decision {
 	case holdInDatabase:
 		return decision{outcome: holdInDatabase}
 	case postpone:
-		wait := max(in.cooldownEnds.Sub(in.now), c.Lines[0].Delay)
+		wait := max(in.cooldownEnds.Sub(in.now), c.Tiers[0].Delay)
 		if in.postponements >= c.maxPostponements {
 			return decision{outcome: holdInDatabase, wait: c.jittered(wait)}
 		}
@@ -207,7 +207,7 @@ func parseRetryAfter(s string, now time.Time) time.Duration {
 	return 0
 }
 
-// line is the shortest delay topic for the wait, which may exceed its delay by the jitter.
-func (c *RetryConfig) line(wait time.Duration) string {
-	return topics.LineOf(c.Lines, wait).Topic
+// delayTopic is the shortest delay topic for the wait, which may exceed its delay by the jitter.
+func (c *RetryConfig) delayTopic(wait time.Duration) string {
+	return topics.DelayTierFor(c.Tiers, wait).Topic
 }

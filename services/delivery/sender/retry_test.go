@@ -59,12 +59,12 @@ func TestDelaysFollowTheSpecification(t *testing.T) {
 			wait, _ := c.delay(retryInput{attempt: attempt})
 			require.GreaterOrEqual(t, wait, want)
 			require.LessOrEqual(t, wait, want+want/10)
-			require.Equal(t, c.Lines[attempt-1].Topic, c.line(wait))
+			require.Equal(t, c.Tiers[attempt-1].Topic, c.delayTopic(wait))
 		}
 		total += want
 		want *= 4
 	}
 	require.Equal(t, 6825*time.Second, total)
-	require.Equal(t, "webhook.delay.5s", c.line(0))
-	require.Equal(t, "webhook.delay.20480s", c.line(100*time.Hour))
+	require.Equal(t, "webhook.delay.5s", c.delayTopic(0))
+	require.Equal(t, "webhook.delay.20480s", c.delayTopic(100*time.Hour))
 }

@@ -236,7 +236,7 @@ func TestSenderBreaker(t *testing.T) {
 	sub, _ := k.Subscribe(h.URL)
 	m := k.Messages(sub, 25)
 	k.Send(m...)
-	k.Eventually(func() bool { return len(postponed()) == 25 }, "all on delay lines")
+	k.Eventually(func() bool { return len(postponed()) == 25 }, "all on delay tiers")
 	k.Eventually(func() bool {
 		return k.Query(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND waiting_for = 'circuit_open'`, k.Company) > 0
 	}, "the rows say why")

@@ -32,7 +32,7 @@ type monitor struct {
 
 func newMonitor(d *db.DB, client *kgo.Client, cfg *Config) monitor {
 	w := monitor{admin: kadm.NewClient(client)}
-	w.groups = kafka.NewGroupWatch(w.admin, cfg.Log, topics.Consumers(cfg.Lines))
+	w.groups = kafka.NewGroupWatch(w.admin, cfg.Log, topics.Consumers(cfg.Tiers))
 	if cfg.Reconcile != nil {
 		w.reconciler = reconcile.New(d, w.admin, *cfg.Reconcile)
 	}

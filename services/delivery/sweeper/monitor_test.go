@@ -30,7 +30,7 @@ func TestTheOwnerOfTheLeaseNamesStalledPartitions(t *testing.T) {
 		return pass(a) == nil
 	}, "a new cluster makes its topic of offsets when it is asked for some")
 	require.Empty(t, a.PartitionNotes())
-	k.Produce(&kgo.Record{Topic: topics.Lines()[0].Topic, Key: []byte("k"), Value: []byte("v")}, &kgo.Record{Topic: topics.Events, Key: []byte("k"), Value: []byte("v")})
+	k.Produce(&kgo.Record{Topic: topics.DelayTiers()[0].Topic, Key: []byte("k"), Value: []byte("v")}, &kgo.Record{Topic: topics.Events, Key: []byte("k"), Value: []byte("v")})
 	for range 2 {
 		now = now.Add(3 * time.Minute)
 		require.NoError(t, pass(a))

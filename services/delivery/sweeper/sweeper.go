@@ -51,16 +51,16 @@ type Config struct {
 	Settings // required
 
 	Kafka       kafka.Config
-	Owner       string         // name of this process; required
-	Lease       time.Duration  // after a crash another process takes over this much later; 15 s
-	HoldGrace   time.Duration  // inject a held delivery after this; 2 s
-	abandoned   time.Duration  // release an attempt without a result after this; 60 s
-	expireGrace time.Duration  // fail an expired delivery that the sender has not failed after this; 1 min
-	page        int            // rows per statement; 500
-	burst       int            // maximum number of deliveries per receiver and pass; 500
-	probe       int            // the same while its breaker is open, or when deliveries of the last pass have returned; 3
-	Policy      webhook.Policy // that of all processes; required
-	Lines       []topics.Line  // topics.Lines()
+	Owner       string             // name of this process; required
+	Lease       time.Duration      // after a crash another process takes over this much later; 15 s
+	HoldGrace   time.Duration      // inject a held delivery after this; 2 s
+	abandoned   time.Duration      // release an attempt without a result after this; 60 s
+	expireGrace time.Duration      // fail an expired delivery that the sender has not failed after this; 1 min
+	page        int                // rows per statement; 500
+	burst       int                // maximum number of deliveries per receiver and pass; 500
+	probe       int                // the same while its breaker is open, or when deliveries of the last pass have returned; 3
+	Policy      webhook.Policy     // that of all processes; required
+	Tiers       []topics.DelayTier // topics.DelayTiers()
 
 	Subscriptions Subscriptions // required unless DisableAfter is 0; without it nothing is redelivered automatically
 
@@ -80,8 +80,8 @@ func (c *Config) setDefaults() {
 	c.page = cmp.Or(c.page, 500)
 	c.burst = cmp.Or(c.burst, 500)
 	c.probe = cmp.Or(c.probe, 3)
-	if len(c.Lines) == 0 {
-		c.Lines = topics.Lines()
+	if len(c.Tiers) == 0 {
+		c.Tiers = topics.DelayTiers()
 	}
 }
 
@@ -396,7 +396,7 @@ func (s *Sweeper) decide(v *store.OpenDelivery, receiver store.ReceiverState, ex
 		return true
 	}
 	if v.OverdueAt(w.Overdue) {
-		if held, all := w.unread.holds(v, s.cfg.Lines); held {
+		if held, all := w.unread.holds(v, s.cfg.Tiers); held {
 			w.held++
 			return all
 		}

@@ -27,9 +27,9 @@ type place struct {
 }
 
 // readUnread asks the brokers which partitions hold unread records that were due at a time.
-func readUnread(ctx context.Context, adm *kadm.Client, lines []topics.Line, due time.Time) (*unread, error) {
+func readUnread(ctx context.Context, adm *kadm.Client, tiers []topics.DelayTier, due time.Time) (*unread, error) {
 	u := &unread{partitions: map[string]int32{}, overdue: map[place]bool{}}
-	for _, group := range topics.Consumers(lines) {
+	for _, group := range topics.Consumers(tiers) {
 		if group.Group == topics.Routers {
 			continue // events are no deliveries yet
 		}
@@ -48,7 +48,7 @@ func readUnread(ctx context.Context, adm *kadm.Client, lines []topics.Line, due 
 }
 
 // holds reports whether an overdue delivery may have an unread record, and whether that goes for all of its receiver.
-func (u *unread) holds(v *store.OpenDelivery, lines []topics.Line) (held, all bool) {
+func (u *unread) holds(v *store.OpenDelivery, tiers []topics.DelayTier) (held, all bool) {
 	if u.unknown {
 		return true, true
 	}
@@ -60,7 +60,7 @@ func (u *unread) holds(v *store.OpenDelivery, lines []topics.Line) (held, all bo
 	if wait <= 0 || v.Waiting == webhook.WaitsForReturn {
 		return false, false
 	}
-	return u.overdueIn(topics.LineOf(lines, wait).Topic, v), false
+	return u.overdueIn(topics.DelayTierFor(tiers, wait).Topic, v), false
 }
 
 func (u *unread) overdueIn(topic string, v *store.OpenDelivery) bool {
@@ -77,7 +77,7 @@ func (s *Sweeper) findUnread(ctx context.Context, w *scan, rows []*store.OpenDel
 	for _, v := range rows {
 		if v.OverdueAt(w.Overdue) {
 			var err error
-			if w.unread, err = readUnread(ctx, s.monitor.admin, s.cfg.Lines, w.Now.Add(-s.cfg.Grace/2)); err != nil {
+			if w.unread, err = readUnread(ctx, s.monitor.admin, s.cfg.Tiers, w.Now.Add(-s.cfg.Grace/2)); err != nil {
 				s.cfg.Log.WarnContext(ctx, "overdue deliveries are left alone: it is not known whether their records wait unread", "error", err)
 			}
 			return

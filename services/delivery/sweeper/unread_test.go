@@ -101,10 +101,10 @@ func TestAnOutageDoesNotMultiplyRecords(t *testing.T) {
 	o := newOutage(t)
 	messages := o.deliveries(60)
 	retried, direct := messages[:20], messages[20:]
-	line := topics.Lines()[0]
+	tier := topics.DelayTiers()[0]
 	for _, m := range retried { // as after a failed attempt
-		m.Attempt, m.NotBefore = 2, o.now.Add(line.Delay)
-		o.Produce(m.Record(line.Topic))
+		m.Attempt, m.NotBefore = 2, o.now.Add(tier.Delay)
+		o.Produce(m.Record(tier.Topic))
 		o.Exec(`UPDATE deliveries SET attempt = 1, next_attempt_at = $3, updated_at = $4, waiting_for = 'retry' WHERE company_id = $1 AND id = $2`, o.Company, m.DeliveryID, m.NotBefore, o.now)
 	}
 	o.Send(direct...)
@@ -114,10 +114,10 @@ func TestAnOutageDoesNotMultiplyRecords(t *testing.T) {
 	o.read(topics.Senders, topics.Deliveries, 0)
 	require.Equal(t, len(direct), o.passes(), "what was read and is still open was lost: injected once, and unread since")
 	o.read(topics.Senders, topics.Deliveries, 0)
-	o.read(topics.Delays, line.Topic, 1)
+	o.read(topics.Delays, tier.Topic, 1)
 	require.Equal(t, len(direct), o.passes(), "the line has not been read up to its last record")
 
-	o.read(topics.Delays, line.Topic, 0)
+	o.read(topics.Delays, tier.Topic, 0)
 	o.read(topics.Senders, topics.Deliveries, 0)
 	require.Equal(t, len(messages), o.passes(), "no topic holds records any more")
 	require.Zero(t, o.passes())

@@ -158,10 +158,10 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 	}
 	rows := part[at.Item:min(at.Item+at.Size, len(part))]
 	done := func(made httpapi.BatchStep) (job.Progress, error) {
-		lines := report(rows, made.Results, in.DryRun)
-		next := at.after(lines, max(made.Next, 1), len(part))
-		result, err := encode(lines)
-		processed := t.Done + int64(len(lines))
+		tiers := report(rows, made.Results, in.DryRun)
+		next := at.after(tiers, max(made.Next, 1), len(part))
+		result, err := encode(tiers)
+		processed := t.Done + int64(len(tiers))
 		return job.Progress{
 			State: next, Done: processed, Total: t.Total, End: processed >= t.Total, Summary: next.Summary, Media: "application/x-ndjson", Result: result,
 		}, err
@@ -199,19 +199,19 @@ func itemsOf(rows []planned) []httpapi.BatchItem {
 
 // report makes the lines of the rows whose results are known: those before the first item without a result.
 func report(rows []planned, results []httpapi.BatchResult, dryRun bool) []Line {
-	var lines []Line
+	var tiers []Line
 	for _, r := range rows {
 		if len(r.Faults) > 0 {
-			lines = append(lines, failedLine(r))
+			tiers = append(tiers, failedLine(r))
 			continue
 		}
 		if len(results) == 0 {
 			break
 		}
-		lines = append(lines, lineOf(r, results[0], dryRun))
+		tiers = append(tiers, lineOf(r, results[0], dryRun))
 		results = results[1:]
 	}
-	return lines
+	return tiers
 }
 
 func failedLine(r planned) Line {
@@ -253,12 +253,12 @@ func columnOf(field string) string {
 }
 
 // after is where a job goes on after these lines; the part has so many rows.
-func (at state) after(lines []Line, size, rows int) state {
-	at.Item, at.Size = at.Item+len(lines), size
+func (at state) after(tiers []Line, size, rows int) state {
+	at.Item, at.Size = at.Item+len(tiers), size
 	if at.Item >= rows {
 		at.Part, at.Item = at.Part+1, 0
 	}
-	for _, l := range lines {
+	for _, l := range tiers {
 		switch l.Outcome {
 		case string(httpapi.Created):
 			at.Summary.Created++
@@ -273,9 +273,9 @@ func (at state) after(lines []Line, size, rows int) state {
 	return at
 }
 
-func encode(lines []Line) ([]byte, error) {
+func encode(tiers []Line) ([]byte, error) {
 	var out bytes.Buffer
-	for _, l := range lines {
+	for _, l := range tiers {
 		raw, err := jsontype.Marshal(l)
 		if err != nil {
 			return nil, fmt.Errorf("encode report of import: %w", err)

@@ -8,14 +8,14 @@ func kafka() board {
 	}
 }
 
-// working leaves out delay lines, whose records wait on purpose.
+// working leaves out delay tiers, whose records wait on purpose.
 const working = `,topic!~"webhook\\.delay\\..*"`
 
 func kafkaNow() []*Panel {
 	return []*Panel{
-		stat("Lag", number, "Records behind the commits, without delay lines.", query{"lag", `sum(tradegrid_kafka_consumer_lag{ALL` + working + `})`}).warn(10_000).
+		stat("Lag", number, "Records behind the commits, without delay tiers.", query{"lag", `sum(tradegrid_kafka_consumer_lag{ALL` + working + `})`}).warn(10_000).
 			runbook("TradegridConsumerLagGrows"),
-		stat("Oldest unfinished", seconds, "Age of the oldest record that was polled and is not finished, without delay lines.",
+		stat("Oldest unfinished", seconds, "Age of the oldest record that was polled and is not finished, without delay tiers.",
 			query{"oldest", `max(tradegrid_consumer_oldest_unacked_seconds{ALL` + working + `})`}).warn(15).bad(60).runbook("TradegridConsumerLagGrows"),
 		stat("Stalled partitions", number, "With records that are due, of which nothing has been committed for two minutes, or that no member owns.",
 			query{"partitions", `sum(max by (group, topic) (tradegrid_kafka_partitions_stalled{ALL}))`}).bad(1).runbook("TradegridPartitionsStalled"),
@@ -29,10 +29,10 @@ func kafkaNow() []*Panel {
 
 func kafkaConsumers() []*Panel {
 	return []*Panel{
-		graph("Lag by topic", number, "Records behind the commits, without delay lines. What grows for minutes needs more dispatchers.",
+		graph("Lag by topic", number, "Records behind the commits, without delay tiers. What grows for minutes needs more dispatchers.",
 			query{"{{group}} {{topic}}", `sum by (group, topic) (tradegrid_kafka_consumer_lag{ALL` + working + `})`}).runbook("TradegridConsumerLagGrows"),
-		graph("Lag of delay lines", number, "Records wait here until they are due.", query{"{{topic}}", `sum by (topic) (tradegrid_kafka_consumer_lag{ALL,topic=~"webhook\\.delay\\..*"})`}).stacked(),
-		graph("Lag of groups", number, "The same for all partitions, also those that nobody owns, without delay lines. One process asks the brokers.",
+		graph("Lag of delay tiers", number, "Records wait here until they are due.", query{"{{topic}}", `sum by (topic) (tradegrid_kafka_consumer_lag{ALL,topic=~"webhook\\.delay\\..*"})`}).stacked(),
+		graph("Lag of groups", number, "The same for all partitions, also those that nobody owns, without delay tiers. One process asks the brokers.",
 			query{"{{group}} {{topic}}", `max by (group, topic) (tradegrid_kafka_group_lag{ALL` + working + `})`}).runbook("TradegridPartitionsStalled"),
 		graph("Stalled partitions", number, "With records that are due, of which nothing has been committed for two minutes, or that no member owns.",
 			query{"{{group}} {{topic}}", `max by (group, topic) (tradegrid_kafka_partitions_stalled{ALL})`}).bad(1).runbook("TradegridPartitionsStalled"),

@@ -5,7 +5,7 @@ func path() board {
 	return board{
 		name: "path", title: "Event pipeline", description: "How old is the oldest undelivered event? Which receivers are open? Is the outbox draining? Who is being limited?",
 		rows: []row{
-			{"First questions", pathNow()}, {"Outbox to Kafka", pathOutbox()}, {"Router", pathRouter()}, {"Delay lines and sweeper", pathRetries()},
+			{"First questions", pathNow()}, {"Outbox to Kafka", pathOutbox()}, {"Router", pathRouter()}, {"Delay tiers and sweeper", pathRetries()},
 		},
 	}
 }
@@ -77,8 +77,8 @@ func pathRouter() []*Panel {
 
 func pathRetries() []*Panel {
 	return []*Panel{
-		graph("Waiting on delay lines", number, "Records that are held until they are due.", query{"{{line}}", `sum by (line) (tradegrid_delay_depth{ALL})`}).stacked(),
-		graph("Delay lines: late by", seconds, "How long after its due time a record leaves its line.", quantile(.99, "tradegrid_delay_late_seconds", "", "line")).
+		graph("Waiting on delay tiers", number, "Records that are held until they are due.", query{"{{line}}", `sum by (line) (tradegrid_delay_depth{ALL})`}).stacked(),
+		graph("Delay tiers: late by", seconds, "How long after its due time a record leaves its tier.", quantile(.99, "tradegrid_delay_late_seconds", "", "line")).
 			bad(30).runbook("TradegridDelayLinesLate"),
 		graph("Sweeper", perSecond, "Deliveries that nothing moved any more: put in again, taken from dead workers, closed; and those sent because their receiver is back.",
 			query{"put in again: {{cause}}", `sum by (cause) (rate(tradegrid_sweeper_reinjected_total{ALL}[$__rate_interval]))`},
