@@ -410,7 +410,7 @@ func unfinished(t *testing.T, company tenant.ID) (ids []string) {
 	return ids
 }
 
-// The pipeline is one screen: what is in the outbox, how far the dispatchers are behind, what deliveries wait for, and who rests.
+// The pipeline is one screen: what is in the outbox, how far the dispatchers are behind, what deliveries wait for, and whose circuit is open.
 func TestAdminPipeline(t *testing.T) {
 	t.Parallel()
 	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
@@ -427,7 +427,7 @@ VALUES ($1, $2, $2, $2, 'order.created', 0, 1, $3, false, 'circuit_open', $3, $3
 	require.Positive(t, s.OutboxRows)
 	require.NotNil(t, s.OutboxOldest)
 	require.True(t, slices.ContainsFunc(s.Waiting, func(w store.WaitingCount) bool { return w.For == "circuit_open" && w.Count > 0 }))
-	require.True(t, slices.ContainsFunc(s.Resting, func(r store.Resting) bool { return r.SubscriptionID.String() == sub && r.Opens == 3 }))
+	require.True(t, slices.ContainsFunc(s.OpenCircuits, func(r store.OpenCircuit) bool { return r.SubscriptionID.String() == sub && r.Opens == 3 }))
 	text, err := runAdmin(t, "pipeline", brokers)
 	require.NoError(t, err)
 	for _, want := range []string{"OUTBOX", "GROUP", "circuit_open", sub, "2400h"} {

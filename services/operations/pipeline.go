@@ -14,8 +14,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 )
 
-// maxResting is how many resting receivers are shown.
-const maxResting = 20
+// maxOpenCircuits is how many receivers with an open circuit are shown.
+const maxOpenCircuits = 20
 
 // Pipeline is how the pipeline of events stands, hop by hop.
 type Pipeline struct {
@@ -24,7 +24,7 @@ type Pipeline struct {
 	OutboxDead   int64                `json:"outboxDead"`
 	Groups       []GroupLag           `json:"groups"` // nil without brokers
 	Waiting      []store.WaitingCount `json:"waiting"`
-	Resting      []store.Resting      `json:"resting"`
+	OpenCircuits []store.OpenCircuit  `json:"resting"`
 }
 
 // GroupLag is how far a consumer group is behind.
@@ -59,7 +59,7 @@ func (p *Platform) Pipeline(ctx context.Context) (s Pipeline, brokers, err error
 	if s.Waiting, err = store.SelectWaiting(ctx, p.cfg.DB); err != nil {
 		return s, nil, err
 	}
-	if s.Resting, err = store.SelectResting(ctx, p.cfg.DB, maxResting); err != nil {
+	if s.OpenCircuits, err = store.SelectOpenCircuits(ctx, p.cfg.DB, maxOpenCircuits); err != nil {
 		return s, nil, err
 	}
 	admin, brokers := p.admin()

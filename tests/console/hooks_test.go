@@ -81,7 +81,7 @@ func (h *hooks) breakIt() {
 		h.api("POST", "/webhooks/subscriptions/"+h.page[strings.LastIndex(h.page, "/")+1:]+"/test")
 	}
 	h.patiently(`document.querySelector("#live .note.bad")?.innerText.includes("HTTP 500")`)
-	h.patiently(`document.querySelector("h1").innerText.includes("resting")`)
+	h.patiently(`document.querySelector("h1").innerText.includes("circuit open")`)
 	h.same()
 	h.lookAtAll("hook-broken")
 	h.look("hooks-broken", h.root+"/webhooks")

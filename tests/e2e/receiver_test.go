@@ -86,7 +86,7 @@ func TestSevenFailures(t *testing.T) {
 }
 
 // Ten failures in a row let the receiver rest, and waiting uses up no attempts.
-func TestBreakerRests(t *testing.T) {
+func TestCircuitStaysOpen(t *testing.T) {
 	t.Parallel()
 	const (
 		n    = 12
@@ -106,5 +106,5 @@ func TestBreakerRests(t *testing.T) {
 	for i, d := range all {
 		require.Equal(t, i >= 10, d.Outcome == "200", "request %d", i+1)
 	}
-	require.GreaterOrEqual(t, all[10].ReceivedAt.Sub(all[9].ReceivedAt), rest*9/10, "no request while the receiver rests")
+	require.GreaterOrEqual(t, all[10].ReceivedAt.Sub(all[9].ReceivedAt), rest*9/10, "no request while the circuit is open")
 }

@@ -137,8 +137,8 @@ func TestInFlightIsShared(t *testing.T) {
 func TestANodeThatLeavesGivesItsPartBack(t *testing.T) {
 	t.Parallel()
 	f, p := newFleet(t), caller(standard)
-	resting := caller(standard)
-	f.run(t, resting, 3, [3]float64{100, 100, 100})
+	idle := caller(standard)
+	f.run(t, idle, 3, [3]float64{100, 100, 100})
 	f.run(t, p, 10, [3]float64{100, 100, 100})
 	ctx, cancel := context.WithCancel(t.Context())
 	var g errgroup.Group
@@ -150,7 +150,7 @@ func TestANodeThatLeavesGivesItsPartBack(t *testing.T) {
 	f.nodes[0].Exchange(t.Context())
 	require.EqualValues(t, 1, f.nodes[0].nodes.Load())
 	require.InDelta(t, 1, f.nodes[0].shareOf(p, 0), 1e-9)
-	require.InDelta(t, 1, f.nodes[0].shareOf(resting, 0), 1e-9)
+	require.InDelta(t, 1, f.nodes[0].shareOf(idle, 0), 1e-9)
 }
 
 func TestLeasesOfADeadNodeEnd(t *testing.T) {

@@ -63,7 +63,7 @@ type Cmd struct {
 		Check  stockCheckCmd  `cmd:"" help:"Compare the stock of a company with the movements and reserves that it is the sum of."`
 		Repair stockRepairCmd `cmd:"" help:"Set the stock of a company to the sums of its movements and reserves where it differs, and list what differed."`
 	} `cmd:"" help:"Stock."`
-	Pipeline   pipelineCmd   `cmd:"" help:"Show the pipeline of events hop by hop: outbox, lag of the consumer groups, what deliveries wait for, resting receivers."`
+	Pipeline   pipelineCmd   `cmd:"" help:"Show the pipeline of events hop by hop: outbox, lag of the consumer groups, what deliveries wait for, open circuits."`
 	Reconcile  reconcileCmd  `cmd:"" help:"Compare the events of an interval with their deliveries, and print each that is missing. Fails if there are any."`
 	Deliveries deliveriesCmd `cmd:"" help:"Webhook deliveries of all companies."`
 	Deadletter deadletterCmd `cmd:"" help:"What the platform gave up: events that Kafka does not take, records that dispatchers cannot process, failed deliveries."`

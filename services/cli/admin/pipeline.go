@@ -36,7 +36,7 @@ func (c *pipelineCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, 
 			a.write(nil, "OUTBOX OLDEST DEAD", []any{s.OutboxRows, ageOf(s.OutboxOldest, now), s.OutboxDead}), a.gap(),
 			a.write(nil, "GROUP STATE MEMBERS LAG UNOWNED", cellsOf(s.Groups, func(g operations.GroupLag) []any { return []any{g.Group, g.State, g.Members, g.Lag, g.Unowned} })...), a.gap(),
 			a.write(nil, "DELIVERIES-WAITING-FOR COUNT OLDEST", cellsOf(s.Waiting, func(w store.WaitingCount) []any { return []any{w.For, w.Count, ageOf(&w.Oldest, now)} })...), a.gap(),
-			a.write(nil, "RESTING-RECEIVER COMPANY URL FAILING-FOR NEXT-ATTEMPT-IN", cellsOf(s.Resting, func(r store.Resting) []any {
+			a.write(nil, "OPEN-CIRCUIT COMPANY URL FAILING-FOR NEXT-ATTEMPT-IN", cellsOf(s.OpenCircuits, func(r store.OpenCircuit) []any {
 				return []any{r.SubscriptionID, r.CompanyID, r.URL, ageOf(r.FailingSince, now), untilOf(r.OpenUntil, now)}
 			})...),
 		)

@@ -14,14 +14,14 @@ import (
 )
 
 type pipelinePage struct {
-	Header  web.Header
-	Live    string // its stream
-	Note    web.Note
-	Brokers *web.Note // what is missing without them
-	Figures []web.Figure
-	Groups  web.Table
-	Waiting web.Table
-	Resting web.Table
+	Header       web.Header
+	Live         string // its stream
+	Note         web.Note
+	Brokers      *web.Note // what is missing without them
+	Figures      []web.Figure
+	Groups       web.Table
+	Waiting      web.Table
+	OpenCircuits web.Table
 }
 
 const (
@@ -51,7 +51,7 @@ func pipelineToken(s operations.Pipeline, brokers error, now time.Time) (string,
 		return "", fmt.Errorf("make the change token of the pipeline: %w", err)
 	}
 	mark := string(text) + strconv.FormatBool(brokers == nil)
-	if s.OutboxOldest != nil || len(s.Waiting) > 0 || len(s.Resting) > 0 {
+	if s.OutboxOldest != nil || len(s.Waiting) > 0 || len(s.OpenCircuits) > 0 {
 		mark += now.Truncate(watchEvery).String()
 	}
 	return web.Sum(mark), nil
@@ -68,7 +68,7 @@ func (pages *Pages) pipeline(ctx context.Context, q *web.Request) (web.Answer, e
 	p := pipelinePage{Header: web.Header{Title: q.T("area.pipeline"), Facts: q.T("platform.pipeline.intro")}, Brokers: brokersNote(q, brokers), Note: sentence(q, s)}
 	p.Live = web.Renews(ctx, "/platform/live/pipeline", web.Watched{Mark: func(context.Context) (string, error) { return pipelineToken(s, brokers, q.Now) }})
 	p.Figures, p.Groups, p.Waiting = figures(q, s), groups(q, s, brokers), waiting(q, s)
-	p.Resting, err = pages.resting(ctx, q, s)
+	p.OpenCircuits, err = pages.openCircuits(ctx, q, s)
 	return web.Show("platform/pipeline", q.T("area.pipeline"), p), err
 }
 
@@ -91,8 +91,8 @@ func sentence(q *web.Request, s operations.Pipeline) web.Note {
 		return web.Note{Kind: web.Bad, Title: q.T("platform.late", web.Duration(age)), Text: q.T("platform.late.next")}
 	case s.OutboxDead > 0:
 		return web.Note{Kind: web.Bad, Title: q.T("platform.dead", s.OutboxDead), Text: q.T("platform.dead.next")}
-	case len(s.Resting) > 0:
-		return web.Note{Kind: web.Warn, Title: q.T("platform.resting", len(s.Resting)), Text: q.T("platform.resting.next")}
+	case len(s.OpenCircuits) > 0:
+		return web.Note{Kind: web.Warn, Title: q.T("platform.circuit_open", len(s.OpenCircuits)), Text: q.T("platform.circuit_open.next")}
 	}
 	return web.Note{Kind: web.Good, Title: q.T("platform.well"), Text: q.T("platform.well.next")}
 }
@@ -130,7 +130,7 @@ func figures(q *web.Request, s operations.Pipeline) []web.Figure {
 		outbox,
 		{Label: q.T("platform.outbox_dead"), Value: number(s.OutboxDead), Href: "/platform/dead-letters?source=" + operations.DeadInOutbox},
 		undelivered,
-		{Label: q.T("platform.circuits"), Value: number(int64(len(s.Resting))), Href: "#circuits"},
+		{Label: q.T("platform.circuits"), Value: number(int64(len(s.OpenCircuits))), Href: "#circuits"},
 	}
 }
 
@@ -165,22 +165,22 @@ func waiting(q *web.Request, s operations.Pipeline) web.Table {
 	return t
 }
 
-// resting lists the receivers whose circuit breakers are open.
-func (pages *Pages) resting(ctx context.Context, q *web.Request, s operations.Pipeline) (web.Table, error) {
+// openCircuits lists the receivers whose circuit breakers are open.
+func (pages *Pages) openCircuits(ctx context.Context, q *web.Request, s operations.Pipeline) (web.Table, error) {
 	t := web.Table{
 		Label:   q.T("platform.circuits"),
 		Columns: []web.Column{{Text: q.T("webhooks.receiver")}, {Text: q.T("platform.company")}, {Text: q.T("platform.failing"), Num: true}, {Text: q.T("platform.next_try")}},
 		Empty:   web.Empty{Title: q.T("platform.circuits.none"), Text: q.T("platform.circuits.none.text")},
 	}
-	ids := make([]tenant.ID, len(s.Resting))
-	for i, one := range s.Resting {
+	ids := make([]tenant.ID, len(s.OpenCircuits))
+	for i, one := range s.OpenCircuits {
 		ids[i] = one.CompanyID
 	}
 	names, err := pages.names(ctx, q, ids)
 	if err != nil {
 		return t, err
 	}
-	for _, one := range s.Resting {
+	for _, one := range s.OpenCircuits {
 		failing, next := web.Number("–"), web.Text("–")
 		if one.FailingSince != nil {
 			failing = web.Number(web.Duration(q.Now.Sub(*one.FailingSince)))

@@ -24,11 +24,11 @@ func TestChangeTokenOfThePipeline(t *testing.T) {
 	require.Equal(t, at, of(rest, nil, now.Add(time.Hour)), "nothing gets older")
 	require.NotEqual(t, at, of(rest, operations.ErrNoBrokers, now))
 	for name, s := range map[string]operations.Pipeline{
-		"lag":     {Groups: []operations.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1, Lag: 2}}},
-		"dead":    {Groups: rest.Groups, OutboxDead: 1},
-		"outbox":  {Groups: rest.Groups, OutboxRows: 1, OutboxOldest: &now},
-		"waiting": {Groups: rest.Groups, Waiting: []store.WaitingCount{{For: "answer", Count: 1, Oldest: now}}},
-		"resting": {Groups: rest.Groups, Resting: []store.Resting{{Opens: 1}}},
+		"lag":          {Groups: []operations.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1, Lag: 2}}},
+		"dead":         {Groups: rest.Groups, OutboxDead: 1},
+		"outbox":       {Groups: rest.Groups, OutboxRows: 1, OutboxOldest: &now},
+		"waiting":      {Groups: rest.Groups, Waiting: []store.WaitingCount{{For: "answer", Count: 1, Oldest: now}}},
+		"open circuit": {Groups: rest.Groups, OpenCircuits: []store.OpenCircuit{{Opens: 1}}},
 	} {
 		require.NotEqual(t, at, of(s, nil, now), name)
 	}

@@ -71,7 +71,7 @@ func idsOf(subs []webhooks.Subscription) []uuid.UUID {
 }
 
 // urgency orders receivers: those that somebody has to look at first.
-var urgency = []string{disabled, resting, failing, slow, paused, healthy}
+var urgency = []string{disabled, circuitOpen, failing, slow, paused, healthy}
 
 func troubleFirst(subs []webhooks.Subscription, activity map[uuid.UUID]*webhooks.Activity) {
 	rank := func(s webhooks.Subscription) int {

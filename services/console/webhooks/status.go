@@ -50,12 +50,12 @@ func eventsOf(q *web.Request, s webhooks.Subscription) string {
 
 // Health and states, as the API names them.
 const (
-	paused   = "paused"
-	disabled = "disabled"
-	failing  = "failing"
-	resting  = "resting"
-	slow     = "slow"
-	healthy  = "healthy"
+	paused      = "paused"
+	disabled    = "disabled"
+	failing     = "failing"
+	circuitOpen = "resting"
+	slow        = "slow"
+	healthy     = "healthy"
 
 	statusPending    = "pending"
 	statusDelivering = "delivering"
@@ -64,7 +64,7 @@ const (
 )
 
 var kinds = map[string]string{
-	paused: web.Off, disabled: web.Bad, failing: web.Bad, resting: web.Bad, slow: web.Warn, healthy: web.Good,
+	paused: web.Off, disabled: web.Bad, failing: web.Bad, circuitOpen: web.Bad, slow: web.Warn, healthy: web.Good,
 	statusPending: web.Warn, statusDelivering: web.Info, statusSuccess: web.Good, statusFailed: web.Bad,
 }
 
@@ -84,7 +84,7 @@ func stateOf(q *web.Request, s webhooks.Subscription) web.Chip {
 // InTrouble reports whether somebody has to look at a subscription.
 func InTrouble(s webhooks.Subscription) bool {
 	word := standing(s)
-	return word == disabled || word == failing || word == resting
+	return word == disabled || word == failing || word == circuitOpen
 }
 
 // Name is how people call a subscription, on pages of other areas.
@@ -124,10 +124,10 @@ func sentence(q *web.Request, s webhooks.Subscription, waiting []webhooks.Delive
 	case paused:
 		n.Text = strings.TrimSpace(q.T("sentence.paused.next") + " " + backlog(q, a))
 		return n
-	case failing, resting:
+	case failing, circuitOpen:
 		n.Title, n.Text = trouble(q, s)
 	}
-	if len(waiting) > 0 && waiting[0].WaitingFor != nil && (h.RestingUntil == nil || *waiting[0].WaitingFor != webhook.WaitsForCircuit) {
+	if len(waiting) > 0 && waiting[0].WaitingFor != nil && (h.CircuitOpenUntil == nil || *waiting[0].WaitingFor != webhook.WaitsForCircuit) {
 		n.Text += q.T("sentence.newest", waitingFor(q, waiting[0]))
 		if at := waiting[0].NextAttemptAt; at != nil && at.Std().After(q.Now) {
 			n.Text += " " + q.T("sentence.next_at", q.At(at.Std()).Short())
@@ -154,10 +154,10 @@ func trouble(q *web.Request, s webhooks.Subscription) (title, text string) {
 		text = q.T("sentence.last_answer", q.At(h.LastError.At.Std()).Short(), Answer(q, h.LastError.HTTPCode, h.LastError.ErrorMessage)) + " "
 	}
 	switch {
-	case h.RestingUntil != nil && h.FailingSince != nil:
-		text += q.T("sentence.rests_since", q.At(h.RestingUntil.Std()).Short()) + " "
-	case h.RestingUntil != nil:
-		text += q.T("sentence.rests", q.At(h.RestingUntil.Std()).Short()) + " "
+	case h.CircuitOpenUntil != nil && h.FailingSince != nil:
+		text += q.T("sentence.circuit_open_since", q.At(h.CircuitOpenUntil.Std()).Short()) + " "
+	case h.CircuitOpenUntil != nil:
+		text += q.T("sentence.next_request", q.At(h.CircuitOpenUntil.Std()).Short()) + " "
 	}
 	return title, text
 }

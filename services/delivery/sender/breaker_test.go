@@ -43,7 +43,7 @@ func (r *breakerKit) refused() time.Time {
 	return until
 }
 
-func TestBreakerRestsDouble(t *testing.T) {
+func TestCooldownsOfTheBreakerDouble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newBreakerKit(t, store.Breaker{})
@@ -165,7 +165,7 @@ func TestTierOfADelivery(t *testing.T) {
 		require.Equal(t, store.TierBlocked, tier(time.Now(), 0), "in cooldown")
 		<-time.After(30*time.Second + time.Millisecond)
 		r.attempt(nil)
-		require.Equal(t, store.TierBlocked, tier(early, 0), "rested since the commit")
+		require.Equal(t, store.TierBlocked, tier(early, 0), "open since the commit")
 		require.Equal(t, store.TierHealthy, tier(time.Now(), 0), "closed again before the commit")
 
 		// Too few failures to open it, but for long.

@@ -84,7 +84,7 @@ type causeRow struct {
 var causes = [causeCount]causeRow{ //nolint:gochecknoglobals // a constant
 	answered:      {name: "answered", outcome: retry, dead: deadletter.Attempts},
 	unanswered:    {name: "unanswered", outcome: retry, dead: deadletter.Attempts},
-	breakerOpen:   {name: "breaker_open", meaning: "the receiver rests", outcome: postpone, waits: webhook.WaitsForCircuit},
+	breakerOpen:   {name: "breaker_open", meaning: "the circuit of the receiver is open", outcome: postpone, waits: webhook.WaitsForCircuit},
 	queueFull:     {name: "lane_full", meaning: "the receiver takes too little", outcome: postpone},
 	waitedInQueue: {name: "lane_waited", meaning: "the receiver takes too little", outcome: postpone},
 	paused:        {name: "paused", meaning: "by the owner of the subscription", outcome: holdInDatabase, waits: webhook.WaitsForResume},

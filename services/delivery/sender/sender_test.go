@@ -259,7 +259,7 @@ func TestSenderBreaker(t *testing.T) {
 		return k.Query(`SELECT count(*) FROM webhook_subscriptions WHERE company_id = $1 AND id = $2 AND breaker_opens = 1 AND breaker_open_until > $3`, k.Company, sub, time.Now()) == 1
 	}, "open in the database")
 
-	// A new owner goes on resting.
+	// The circuit stays open for a new owner.
 	k.stop()
 	k.cache = k.receivers()
 	cfg := quickConfig(k.Kafka)

@@ -37,12 +37,12 @@ func SelectWaiting(ctx context.Context, q db.Querier) ([]WaitingCount, error) {
 	return found, nil
 }
 
-// sqlSelectResting reads, of all companies, the receivers whose circuit breakers are open, the longest failing first.
-const sqlSelectResting = `SELECT company_id, id, url, breaker_opens, failing_since, breaker_open_until FROM webhook_subscriptions
+// sqlSelectOpenCircuits reads, of all companies, the receivers whose circuit breakers are open, the longest failing first.
+const sqlSelectOpenCircuits = `SELECT company_id, id, url, breaker_opens, failing_since, breaker_open_until FROM webhook_subscriptions
 WHERE breaker_opens > 0 ORDER BY COALESCE(failing_since, breaker_open_until) NULLS LAST, id LIMIT $1`
 
-// Resting is a receiver whose circuit breaker is open.
-type Resting struct {
+// OpenCircuit is a receiver whose circuit breaker is open.
+type OpenCircuit struct {
 	CompanyID      tenant.ID  `json:"companyId"`
 	SubscriptionID uuid.UUID  `json:"subscriptionId"`
 	URL            string     `json:"url"`
@@ -51,15 +51,15 @@ type Resting struct {
 	OpenUntil      *time.Time `json:"openUntil"`
 }
 
-// SelectResting reads receivers whose circuit breakers are open.
-func SelectResting(ctx context.Context, q db.Querier, limit int) ([]Resting, error) {
-	rows, err := q.Query(ctx, sqlSelectResting, limit)
+// SelectOpenCircuits reads receivers whose circuit breakers are open.
+func SelectOpenCircuits(ctx context.Context, q db.Querier, limit int) ([]OpenCircuit, error) {
+	rows, err := q.Query(ctx, sqlSelectOpenCircuits, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read resting receivers: %w", err)
+		return nil, fmt.Errorf("read open circuits: %w", err)
 	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Resting])
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[OpenCircuit])
 	if err != nil {
-		return nil, fmt.Errorf("read resting receivers: %w", err)
+		return nil, fmt.Errorf("read open circuits: %w", err)
 	}
 	return found, nil
 }

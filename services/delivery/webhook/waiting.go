@@ -76,7 +76,7 @@ var reasons = [...]reasonRow{ //nolint:gochecknoglobals // a constant
 	{Reason(WaitsForAnswer), OutcomePending, "A request to the receiver is under way.", false},
 	{Reason(WaitsForRetry), OutcomePending, "The delivery waits for its next attempt.", false},
 	{Reason(WaitsAsAsked), OutcomePending, "The receiver asked to wait (Retry-After).", false},
-	{Reason(WaitsForCircuit), OutcomePending, "The receiver failed so often in a row that it rests: nothing is sent to it until the circuit breaker lets an attempt through.", true},
+	{Reason(WaitsForCircuit), OutcomePending, "The receiver failed so often in a row that its circuit is open: nothing is sent to it until the circuit breaker lets an attempt through.", true},
 	{Reason(WaitsForReturn), OutcomePending, "The receiver is down: the last attempt is kept until it is back, or nearly until the delivery expires.", false},
 	{Reason(WaitsForQueue), OutcomePending, "The receiver takes less than it is sent: its queue was full.", false},
 	{Reason(WaitsForRate), OutcomePending, "The subscription is sent at most maxPerSecond requests a second, and has more deliveries than that.", false},

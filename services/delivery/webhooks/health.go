@@ -16,11 +16,11 @@ import (
 
 // SubscriptionHealth is what the platform knows of a receiver.
 type SubscriptionHealth struct {
-	Status       string         `json:"status" enum:"unknown,healthy,slow,failing,resting" doc:"unknown: nothing was sent yet; slow: takes more than a second to answer; failing: the last attempt failed; resting: failed so often in a row that it gets only single attempts"`
-	FailingSince *jsontype.Time `json:"failingSince" nullable:"true" doc:"first failed attempt since the last success, once that is a minute ago"`
-	RestingUntil *jsontype.Time `json:"restingUntil" nullable:"true" doc:"no attempt is made before it"`
-	AverageMs    *int           `json:"averageMs" nullable:"true" doc:"duration of the attempts that arrived among the last 50 deliveries"`
-	LastError    *ReceiverError `json:"lastError"`
+	Status           string         `json:"status" enum:"unknown,healthy,slow,failing,resting" doc:"unknown: nothing was sent yet; slow: takes more than a second to answer; failing: the last attempt failed; resting: failed so often in a row that it gets only single attempts"`
+	FailingSince     *jsontype.Time `json:"failingSince" nullable:"true" doc:"first failed attempt since the last success, once that is a minute ago"`
+	CircuitOpenUntil *jsontype.Time `json:"restingUntil" nullable:"true" doc:"no attempt is made before it"`
+	AverageMs        *int           `json:"averageMs" nullable:"true" doc:"duration of the attempts that arrived among the last 50 deliveries"`
+	LastError        *ReceiverError `json:"lastError"`
 }
 
 // ReceiverError is an attempt that failed.
@@ -36,11 +36,11 @@ type ReceiverError struct {
 
 // Health of receivers.
 const (
-	healthUnknown = "unknown"
-	healthHealthy = "healthy"
-	healthSlow    = "slow"
-	healthFailing = "failing"
-	healthResting = "resting"
+	healthUnknown     = "unknown"
+	healthHealthy     = "healthy"
+	healthSlow        = "slow"
+	healthFailing     = "failing"
+	healthCircuitOpen = "resting"
 )
 
 // sqlSelectHealth looks at the last 50 deliveries of each subscription, and at its attempts, of which at most 100 are kept.
@@ -89,13 +89,13 @@ func (s *Service) showHealth(ctx context.Context, q db.Querier, company tenant.I
 // health sums up what the senders stored of the receiver.
 func (s *Subscription) health(now time.Time) string {
 	h := &s.Health
-	h.FailingSince, h.RestingUntil = s.FailingSince, nil
+	h.FailingSince, h.CircuitOpenUntil = s.FailingSince, nil
 	if s.BreakerOpens > 0 && s.BreakerOpenUntil != nil && s.BreakerOpenUntil.Std().After(now) {
-		h.RestingUntil = s.BreakerOpenUntil
+		h.CircuitOpenUntil = s.BreakerOpenUntil
 	}
 	switch {
 	case s.BreakerOpens > 0:
-		return healthResting
+		return healthCircuitOpen
 	case s.FailingSince != nil, s.LastFailureAt != nil && (s.LastSuccessAt == nil || s.LastSuccessAt.Std().Before(s.LastFailureAt.Std())):
 		return healthFailing
 	case s.LastSuccessAt == nil:

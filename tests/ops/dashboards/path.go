@@ -16,7 +16,7 @@ func pathNow() []*Panel {
 	return []*Panel{
 		stat("Oldest undelivered, healthy", seconds, "Age of the oldest open delivery of a receiver that answers well.",
 			query{"healthy", `max(` + oldestUndelivered + `{ALL,tier="healthy"})`}).warn(30).bad(120).runbook("TradegridDeliveryStalled"),
-		stat("Oldest undelivered, blocked", seconds, "Age of the oldest open delivery of a receiver that fails, rests or is paused. Up to 22 h is normal here.",
+		stat("Oldest undelivered, blocked", seconds, "Age of the oldest open delivery of a receiver that fails, has an open circuit, or is paused. Up to 22 h is normal here.",
 			query{"blocked", `max(` + oldestUndelivered + `{ALL,tier="blocked"})`}).warn(3600),
 		stat("Receivers at rest", number, "Receivers whose breaker is open: they get no requests until a probe succeeds.",
 			query{"open", `sum(tradegrid_breaker_state{ALL,state="open"})`}).warn(3).runbook("TradegridReceiversResting"),
@@ -30,7 +30,7 @@ func pathNow() []*Panel {
 			bad(2).runbook("TradegridErrorBudgetBurnsFast"),
 		graph("Commit to 2xx, healthy receivers", seconds, "With retries. The objective is 99.9 % within 60 s.", quantiles("tradegrid_delivery_latency_seconds", `,tier="healthy"`)...).
 			runbook("TradegridErrorBudgetBurnsFast"),
-		graph("Oldest undelivered by tier", seconds, "By tier of the receiver: healthy, or blocked (fails, rests, paused).",
+		graph("Oldest undelivered by tier", seconds, "By tier of the receiver: healthy, or blocked (fails, open circuit, paused).",
 			query{"{{tier}}", `max by (tier) (` + oldestUndelivered + `{ALL})`}).logarithmic().runbook("TradegridDeliveryStalled"),
 		stat("Events that do not add up", number, "Events of the recent window that are neither delivered, nor open, nor failed. Anything but 0 is a loss.",
 			query{"difference", `max(abs(tradegrid_reconciler_difference{ALL}))`}).bad(1).size(6, 4).runbook("TradegridEventsLost"),
