@@ -27,7 +27,7 @@ const scope = "events"
 // Service reads the event log backwards, which the API reads forward, and tells when an event has changed.
 type Service interface {
 	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) (found []webhooks.Logged, next uuid.UUID, err error)
-	MarkEvent(ctx context.Context, company tenant.ID, event uuid.UUID) (string, error)
+	EventToken(ctx context.Context, company tenant.ID, event uuid.UUID) (string, error)
 }
 
 // Pages are the pages of the area.

@@ -45,7 +45,7 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 	if err != nil {
 		return web.Answer{}, err
 	}
-	live := web.Renews(ctx, q.Path("/live/events/"+id.String()), pages.watched(q, id))
+	live := web.Renews(ctx, q.Path("/live/events/"+id.String()), pages.changes(q, id))
 	a, err := pages.about(ctx, q, id)
 	if err != nil {
 		return web.Answer{}, err
@@ -84,20 +84,20 @@ func withWay(id uuid.UUID) web.Input {
 }
 
 // watch is what the page of an event shows.
-func (pages *Pages) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watch(ctx context.Context, q *web.Request) (web.ChangeSource, error) {
 	id, err := q.PathID("id")
 	if err != nil {
-		return web.Watched{}, err
+		return web.ChangeSource{}, err
 	}
 	if _, err := web.Call[web.JSON](ctx, q, "getEvent", withWay(id)); err != nil {
-		return web.Watched{}, err
+		return web.ChangeSource{}, err
 	}
-	return pages.watched(q, id), nil
+	return pages.changes(q, id), nil
 }
 
-func (pages *Pages) watched(q *web.Request, id uuid.UUID) web.Watched {
+func (pages *Pages) changes(q *web.Request, id uuid.UUID) web.ChangeSource {
 	company := q.Caller.Company
-	return web.Watched{Key: "event " + company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) { return pages.Events.MarkEvent(ctx, company, id) }}
+	return web.ChangeSource{Key: "event " + company.String() + " " + id.String(), Token: func(ctx context.Context) (string, error) { return pages.Events.EventToken(ctx, company, id) }}
 }
 
 // traceOf is the address of the trace of the request; "" if none was taken, or traces are not linked.

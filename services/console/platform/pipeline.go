@@ -34,8 +34,8 @@ const (
 )
 
 // watchPipeline is what the page of the pipeline shows.
-func (pages *Pages) watchPipeline(context.Context, *web.Request) (web.Watched, error) {
-	return web.Watched{Key: "pipeline", Every: watchEvery, Mark: func(ctx context.Context) (string, error) {
+func (pages *Pages) watchPipeline(context.Context, *web.Request) (web.ChangeSource, error) {
+	return web.ChangeSource{Key: "pipeline", Every: watchEvery, Token: func(ctx context.Context) (string, error) {
 		s, brokers, err := pages.Platform.Pipeline(ctx)
 		if err != nil {
 			return "", err
@@ -44,17 +44,17 @@ func (pages *Pages) watchPipeline(context.Context, *web.Request) (web.Watched, e
 	}}, nil
 }
 
-// pipelineToken is another one when the page would show something else. What waits gets older, so that its mark changes with the time.
+// pipelineToken is another one when the page would show something else. What waits gets older, so that its token changes with the time.
 func pipelineToken(s operations.Pipeline, brokers error, now time.Time) (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return "", fmt.Errorf("make the change token of the pipeline: %w", err)
 	}
-	mark := string(text) + strconv.FormatBool(brokers == nil)
+	token := string(text) + strconv.FormatBool(brokers == nil)
 	if s.OutboxOldest != nil || len(s.Waiting) > 0 || len(s.OpenCircuits) > 0 {
-		mark += now.Truncate(watchEvery).String()
+		token += now.Truncate(watchEvery).String()
 	}
-	return web.Sum(mark), nil
+	return web.Sum(token), nil
 }
 
 // pipeline shows hop by hop what is under way, from the outbox to the receivers.
@@ -66,7 +66,7 @@ func (pages *Pages) pipeline(ctx context.Context, q *web.Request) (web.Answer, e
 		return web.Answer{}, err
 	}
 	p := pipelinePage{Header: web.Header{Title: q.T("area.pipeline"), Facts: q.T("platform.pipeline.intro")}, Brokers: brokersNote(q, brokers), Note: sentence(q, s)}
-	p.Live = web.Renews(ctx, "/platform/live/pipeline", web.Watched{Mark: func(context.Context) (string, error) { return pipelineToken(s, brokers, q.Now) }})
+	p.Live = web.Renews(ctx, "/platform/live/pipeline", web.ChangeSource{Token: func(context.Context) (string, error) { return pipelineToken(s, brokers, q.Now) }})
 	p.Figures, p.Groups, p.Waiting = figures(q, s), groups(q, s, brokers), waiting(q, s)
 	p.OpenCircuits, err = pages.openCircuits(ctx, q, s)
 	return web.Show("platform/pipeline", q.T("area.pipeline"), p), err

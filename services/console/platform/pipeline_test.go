@@ -10,14 +10,14 @@ import (
 	"github.com/tradegrid/tradegrid/services/operations"
 )
 
-// The mark of the pipeline is another one exactly when its page would be.
+// The change token of the pipeline is another one exactly when its page would be.
 func TestChangeTokenOfThePipeline(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)
 	of := func(s operations.Pipeline, brokers error, at time.Time) string {
-		mark, err := pipelineToken(s, brokers, at)
+		token, err := pipelineToken(s, brokers, at)
 		require.NoError(t, err)
-		return mark
+		return token
 	}
 	rest := operations.Pipeline{Groups: []operations.GroupLag{{Group: "tradegrid-router", State: "Stable", Members: 1}}}
 	at := of(rest, nil, now)

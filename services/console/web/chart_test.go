@@ -97,9 +97,9 @@ func TestWatchersShareALook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLive(0)
-		looks, mark := 0, "a"
+		looks, token := 0, "a"
 		var fails error
-		w := Watched{Key: "k", Mark: func(context.Context) (string, error) { looks++; return mark, fails }}
+		w := ChangeSource{Key: "k", Token: func(context.Context) (string, error) { looks++; return token, fails }}
 		one, leaveOne := l.join(w)
 		two, leaveTwo := l.join(w)
 		synctest.Wait()
@@ -113,7 +113,7 @@ func TestWatchersShareALook(t *testing.T) {
 		fails = errors.New("the database is away")
 		time.Sleep(2 * lookEvery)
 		require.Empty(t, one, "what cannot be read has not changed")
-		mark, fails = "b", nil
+		token, fails = "b", nil
 		time.Sleep(lookEvery)
 		synctest.Wait()
 		<-one
@@ -140,14 +140,14 @@ func TestWatchersShareALook(t *testing.T) {
 	})
 }
 
-// A mark that is not cheap is read as often as it says.
-func TestWatchersOfAnExpensiveMark(t *testing.T) {
+// A change token that is not cheap is read as often as it says.
+func TestWatchersOfAnExpensiveChangeToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLive(0)
 		looks := 0
 		var within time.Duration
-		_, leave := l.join(Watched{Key: "k", Every: 5 * lookEvery, Mark: func(ctx context.Context) (string, error) {
+		_, leave := l.join(ChangeSource{Key: "k", Every: 5 * lookEvery, Token: func(ctx context.Context) (string, error) {
 			looks++
 			until, _ := ctx.Deadline()
 			within = time.Until(until)

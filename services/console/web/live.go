@@ -15,25 +15,25 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/accounts"
 )
 
-// Watched is what a page shows, as far as its changes concern somebody who looks at it.
-type Watched struct {
-	Key   string                                    // of the thing; who watches the same key shares one Mark
-	Mark  func(ctx context.Context) (string, error) // another text after a change; a cheap read
-	Every time.Duration                             // between two reads, for a Mark that is not cheap; 0 = a second
+// ChangeSource is what a page shows, as far as its changes concern somebody who looks at it.
+type ChangeSource struct {
+	Key   string                                    // of the thing; who watches the same key shares one Token
+	Token func(ctx context.Context) (string, error) // another text after a change; a cheap read
+	Every time.Duration                             // between two reads, for a Token that is not cheap; 0 = a second
 }
 
-// read reads the mark. A panic is an error of this one thing, and not the end of the process.
-func (w Watched) read(ctx context.Context) (mark string, err error) {
+// read reads the change token. A panic is an error of this one thing, and not the end of the process.
+func (w ChangeSource) read(ctx context.Context) (token string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("mark of %s: panic: %v", w.Key, v)
+			err = fmt.Errorf("change token of %s: panic: %v", w.Key, v)
 		}
 	}()
-	return w.Mark(ctx)
+	return w.Token(ctx)
 }
 
 // Watcher checks that the caller may see the thing in the address, as its page does.
-type Watcher func(ctx context.Context, q *Request) (Watched, error)
+type Watcher func(ctx context.Context, q *Request) (ChangeSource, error)
 
 // Live is a stream of server-sent events that says when a page has something new. Its path begins with /live, and its page names it
 // by data-live of the element #live; see [Renews].
@@ -41,17 +41,17 @@ func Live(area Area, scope, path string, w Watcher) Page {
 	return Page{Method: http.MethodGet, Path: path, Area: area, Scope: scope, watch: w}
 }
 
-// Renews is where a page hears of changes since it was made: the address of its stream with the mark of now. It has to be called
+// Renews is where a page hears of changes since it was made: the address of its stream with the token of now. It has to be called
 // before what the page shows is read, so that no change is missed.
-func Renews(ctx context.Context, address string, w Watched) string {
-	mark, err := w.Mark(ctx)
+func Renews(ctx context.Context, address string, w ChangeSource) string {
+	token, err := w.Token(ctx)
 	if err != nil {
 		return address // the stream tells of a change at once
 	}
-	return With(address, "seen", mark)
+	return With(address, "seen", token)
 }
 
-// Sum is a short mark of a text.
+// Sum is a short change token of a text.
 func Sum(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
@@ -80,8 +80,8 @@ type live struct {
 type watch struct {
 	viewers map[chan struct{}]bool
 	stop    context.CancelFunc
-	mark    string
-	over    bool // Mark said that it is over
+	token   string
+	over    bool // Token said that it is over
 }
 
 // errOver ends streams: their session is over, or may no longer see the page.
@@ -118,7 +118,7 @@ func (l *live) enter(session accounts.Session) (leave func(), ok bool) {
 }
 
 // join makes the caller a viewer of a thing. changed gets something when there may be news.
-func (l *live) join(w Watched) (changed chan struct{}, leave func()) {
+func (l *live) join(w ChangeSource) (changed chan struct{}, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	changed = make(chan struct{}, 1)
@@ -130,7 +130,7 @@ func (l *live) join(w Watched) (changed chan struct{}, leave func()) {
 		go l.look(ctx, one, w)
 	}
 	one.viewers[changed] = true
-	if one.mark != "" || one.over {
+	if one.token != "" || one.over {
 		changed <- struct{}{}
 	}
 	return changed, func() {
@@ -145,27 +145,27 @@ func (l *live) join(w Watched) (changed chan struct{}, leave func()) {
 	}
 }
 
-// state is the last mark of a thing.
-func (l *live) state(key string) (mark string, over bool) {
+// state is the last token of a thing.
+func (l *live) state(key string) (token string, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	one, ok := l.watches[key]
 	if !ok {
 		return "", true
 	}
-	return one.mark, one.over
+	return one.token, one.over
 }
 
-// look asks for the mark of a thing again and again, as long as somebody watches it.
-func (l *live) look(ctx context.Context, one *watch, w Watched) {
+// look asks for the token of a thing again and again, as long as somebody watches it.
+func (l *live) look(ctx context.Context, one *watch, w ChangeSource) {
 	every := max(w.Every, lookEvery)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		within, cancel := context.WithTimeout(ctx, every)
-		mark, err := w.read(within)
+		token, err := w.read(within)
 		cancel()
-		l.tell(one, mark, err)
+		l.tell(one, token, err)
 		select {
 		case <-ctx.Done():
 			return
@@ -174,15 +174,15 @@ func (l *live) look(ctx context.Context, one *watch, w Watched) {
 	}
 }
 
-// tell notes a mark, and tells viewers if it is another one. What cannot be read now is read the next time.
-func (l *live) tell(one *watch, mark string, err error) {
+// tell notes a token, and tells viewers if it is another one. What cannot be read now is read the next time.
+func (l *live) tell(one *watch, token string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	over := errors.Is(err, errOver)
-	if (err != nil && !over) || (mark == one.mark && over == one.over) {
+	if (err != nil && !over) || (token == one.token && over == one.over) {
 		return
 	}
-	one.mark, one.over = mark, over
+	one.token, one.over = token, over
 	for viewer := range one.viewers {
 		select {
 		case viewer <- struct{}{}:
@@ -198,7 +198,7 @@ func (a *App) stream(p Page) http.Handler {
 		q := a.request(r)
 		q.counted = true
 		ctx, cancel := context.WithTimeout(r.Context(), pageWithin)
-		thing, err := a.watched(ctx, p, q)
+		thing, err := a.changeSource(ctx, p, q)
 		q.end() // what follows is waiting
 		cancel()
 		if err != nil {
@@ -217,13 +217,13 @@ func (a *App) stream(p Page) http.Handler {
 		}
 		defer leave()
 		observe(p, Answer{status: http.StatusOK}, began)
-		a.tellChanges(w, r, thing, Watched{Key: session + " " + p.pattern() + " " + q.Company.ID.String(), Mark: a.stillAdmitted(p, r)})
+		a.tellChanges(w, r, thing, ChangeSource{Key: session + " " + p.pattern() + " " + q.Company.ID.String(), Token: a.stillAdmitted(p, r)})
 	})
 }
 
-func (a *App) watched(ctx context.Context, p Page, q *Request) (Watched, error) {
+func (a *App) changeSource(ctx context.Context, p Page, q *Request) (ChangeSource, error) {
 	if err := a.admit(ctx, p, q); err != nil {
-		return Watched{}, err
+		return ChangeSource{}, err
 	}
 	q.Form = q.HTTP.URL.Query()
 	return p.watch(ctx, q)
@@ -252,7 +252,7 @@ func (a *App) stillAdmitted(p Page, r *http.Request) func(context.Context) (stri
 }
 
 // tellChanges sends what happens until the stream is over.
-func (a *App) tellChanges(w http.ResponseWriter, r *http.Request, thing, person Watched) {
+func (a *App) tellChanges(w http.ResponseWriter, r *http.Request, thing, person ChangeSource) {
 	s := &sender{w: w, to: http.NewResponseController(w)}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -273,14 +273,14 @@ func (a *App) tellChanges(w http.ResponseWriter, r *http.Request, thing, person 
 	for s.err == nil {
 		select {
 		case <-changed:
-			mark, over := a.live.state(thing.Key)
+			token, over := a.live.state(thing.Key)
 			if over {
 				s.send("event: over\ndata:\n\n")
 				return
 			}
-			if mark != seen {
-				seen = mark
-				s.send("id: " + mark + "\nevent: changed\ndata:\n\n")
+			if token != seen {
+				seen = token
+				s.send("id: " + token + "\nevent: changed\ndata:\n\n")
 			}
 		case <-checked:
 			if _, over := a.live.state(person.Key); over {

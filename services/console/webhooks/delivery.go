@@ -71,8 +71,8 @@ func (pages *Pages) readDelivery(ctx context.Context, q *web.Request, id uuid.UU
 	if d, err = web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(id)); err != nil || over(d.DeliveryRecord) {
 		return d, "", err
 	}
-	live = web.Renews(ctx, q.Path("/live/deliveries/"+id.String()), pages.watchedDelivery(q, d.DeliveryRecord))
-	d, err = web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(id)) // again: the mark may be younger
+	live = web.Renews(ctx, q.Path("/live/deliveries/"+id.String()), pages.changesDelivery(q, d.DeliveryRecord))
+	d, err = web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(id)) // again: the token may be younger
 	return d, live, err
 }
 

@@ -26,9 +26,9 @@ type Service interface {
 	Activity(ctx context.Context, by access.Caller, subs []uuid.UUID) (map[uuid.UUID]*webhooks.Activity, error)
 	Replays(ctx context.Context, by access.Caller, id uuid.UUID) ([]webhooks.StartedReplay, error)
 	Try(ctx context.Context, by access.Caller, in webhooks.SubscriptionFields, limit int) ([]webhooks.Trial, error)
-	Mark(ctx context.Context, company tenant.ID, subscription uuid.UUID) (string, error)
-	MarkAll(ctx context.Context, company tenant.ID) (string, error)
-	MarkDelivery(ctx context.Context, company tenant.ID, subscription, id uuid.UUID) (string, error)
+	SubscriptionToken(ctx context.Context, company tenant.ID, subscription uuid.UUID) (string, error)
+	SubscriptionsToken(ctx context.Context, company tenant.ID) (string, error)
+	DeliveryToken(ctx context.Context, company tenant.ID, subscription, id uuid.UUID) (string, error)
 }
 
 // Pages are the pages of the area.
@@ -79,49 +79,49 @@ func (pages *Pages) all(ctx context.Context, q *web.Request) ([]webhooks.Subscri
 }
 
 // watchAll is what the list of receivers shows.
-func (pages *Pages) watchAll(_ context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watchAll(_ context.Context, q *web.Request) (web.ChangeSource, error) {
 	company := q.Caller.Company
-	return web.Watched{Key: "webhooks " + company.String(), Mark: func(ctx context.Context) (string, error) { return pages.Webhooks.MarkAll(ctx, company) }}, nil
+	return web.ChangeSource{Key: "webhooks " + company.String(), Token: func(ctx context.Context) (string, error) { return pages.Webhooks.SubscriptionsToken(ctx, company) }}, nil
 }
 
 // watch is what the page of a subscription shows.
-func (pages *Pages) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watch(ctx context.Context, q *web.Request) (web.ChangeSource, error) {
 	id, err := q.PathID("id")
 	if err != nil {
-		return web.Watched{}, err
+		return web.ChangeSource{}, err
 	}
 	if _, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(id)); err != nil {
-		return web.Watched{}, err
+		return web.ChangeSource{}, err
 	}
-	return pages.watched(q, id), nil
+	return pages.changes(q, id), nil
 }
 
-func (pages *Pages) watched(q *web.Request, id uuid.UUID) web.Watched {
+func (pages *Pages) changes(q *web.Request, id uuid.UUID) web.ChangeSource {
 	company := q.Caller.Company
-	return web.Watched{
-		Key: "webhook " + company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) { return pages.Webhooks.Mark(ctx, company, id) },
+	return web.ChangeSource{
+		Key: "webhook " + company.String() + " " + id.String(), Token: func(ctx context.Context) (string, error) { return pages.Webhooks.SubscriptionToken(ctx, company, id) },
 	}
 }
 
 // watchDelivery is what the page of a delivery shows.
-func (pages *Pages) watchDelivery(ctx context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watchDelivery(ctx context.Context, q *web.Request) (web.ChangeSource, error) {
 	id, err := q.PathID("id")
 	if err != nil {
-		return web.Watched{}, err
+		return web.ChangeSource{}, err
 	}
 	d, err := web.Call[webhooks.DeliveryDetail](ctx, q, "getWebhookDelivery", web.ByID(id))
 	if err != nil {
-		return web.Watched{}, err
+		return web.ChangeSource{}, err
 	}
-	return pages.watchedDelivery(q, d.DeliveryRecord), nil
+	return pages.changesDelivery(q, d.DeliveryRecord), nil
 }
 
-func (pages *Pages) watchedDelivery(q *web.Request, d webhooks.DeliveryRecord) web.Watched {
+func (pages *Pages) changesDelivery(q *web.Request, d webhooks.DeliveryRecord) web.ChangeSource {
 	company := q.Caller.Company
-	return web.Watched{
+	return web.ChangeSource{
 		Key: "delivery " + company.String() + " " + d.ID.String(),
-		Mark: func(ctx context.Context) (string, error) {
-			return pages.Webhooks.MarkDelivery(ctx, company, d.SubscriptionID, d.ID)
+		Token: func(ctx context.Context) (string, error) {
+			return pages.Webhooks.DeliveryToken(ctx, company, d.SubscriptionID, d.ID)
 		},
 	}
 }

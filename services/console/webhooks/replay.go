@@ -27,26 +27,26 @@ type replayPage struct {
 }
 
 // watchReplays is what the part of the page with replays shows.
-func (pages *Pages) watchReplays(ctx context.Context, q *web.Request) (web.Watched, error) {
+func (pages *Pages) watchReplays(ctx context.Context, q *web.Request) (web.ChangeSource, error) {
 	id, err := q.PathID("id")
 	if err != nil {
-		return web.Watched{}, err
+		return web.ChangeSource{}, err
 	}
 	if _, err := pages.Webhooks.Replays(ctx, q.Caller, id); err != nil {
-		return web.Watched{}, err
+		return web.ChangeSource{}, err
 	}
-	return pages.watchedReplays(q, id), nil
+	return pages.changesReplays(q, id), nil
 }
 
-func (pages *Pages) watchedReplays(q *web.Request, id uuid.UUID) web.Watched {
+func (pages *Pages) changesReplays(q *web.Request, id uuid.UUID) web.ChangeSource {
 	by := q.Caller
-	return web.Watched{Key: "replays " + by.Company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) {
+	return web.ChangeSource{Key: "replays " + by.Company.String() + " " + id.String(), Token: func(ctx context.Context) (string, error) {
 		all, err := pages.Webhooks.Replays(ctx, by, id)
-		mark := ""
+		token := ""
 		for _, j := range all[:min(len(all), shownReplays)] {
-			mark += j.Status + fmt.Sprint(j.UpdatedAt.Std().UnixMicro())
+			token += j.Status + fmt.Sprint(j.UpdatedAt.Std().UnixMicro())
 		}
-		return web.Sum(mark), err
+		return web.Sum(token), err
 	}}
 }
 
@@ -66,7 +66,7 @@ func replayFields(q *web.Request, typed url.Values, err error) web.Fields {
 
 // replays shows the form of a replay and those that were made. The address may fill the form.
 func (pages *Pages) replays(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, typed url.Values, refused error) (web.Answer, error) {
-	live := web.Renews(ctx, q.Path("/live/replays/"+s.ID.String()), pages.watchedReplays(q, s.ID))
+	live := web.Renews(ctx, q.Path("/live/replays/"+s.ID.String()), pages.changesReplays(q, s.ID))
 	all, err := pages.Webhooks.Replays(ctx, q.Caller, s.ID)
 	if err != nil {
 		return web.Answer{}, err

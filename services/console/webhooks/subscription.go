@@ -57,7 +57,7 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 		return web.Answer{}, err
 	}
 	tab := q.Form.Get("tab")
-	thing := pages.watched(q, id)
+	thing := pages.changes(q, id)
 	live := web.Renews(ctx, q.Path("/live/webhooks/"+id.String()), thing) // before what is shown
 	s, err := web.Call[webhooks.Subscription](ctx, q, "getWebhookSubscription", web.ByID(id))
 	if err != nil {

@@ -88,43 +88,43 @@ FROM generate_series(0, 3599) AS g`, r.company(), sub, began.UnixMilli())
 	require.InDelta(t, 3600, h.Total, 10)
 }
 
-// A mark is another one after whatever a page shows has changed, and the same otherwise.
-func TestMarksTellOfChanges(t *testing.T) {
+// A change token is another one after whatever a page shows has changed, and the same otherwise.
+func TestChangeTokensTellOfChanges(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	s, _ := r.service()
 	id := r.subscribe()
 	sub, event, now := uuid.MustParse(id), uuid.Must(uuid.NewV7()), time.Now().UTC()
-	marks := func() (all [4]string) {
+	tokens := func() (all [4]string) {
 		var err error
-		all[0], err = s.MarkAll(t.Context(), r.company())
+		all[0], err = s.SubscriptionsToken(t.Context(), r.company())
 		require.NoError(t, err)
-		all[1], err = s.Mark(t.Context(), r.company(), sub)
+		all[1], err = s.SubscriptionToken(t.Context(), r.company(), sub)
 		require.NoError(t, err)
-		all[2], err = s.MarkEvent(t.Context(), r.company(), event)
+		all[2], err = s.EventToken(t.Context(), r.company(), event)
 		require.NoError(t, err)
 		return all
 	}
-	before := marks()
-	require.Equal(t, before, marks())
+	before := tokens()
+	require.Equal(t, before, tokens())
 	d := r.delivery(id, event, "order.created", 0, now)
-	after := marks()
+	after := tokens()
 	require.Equal(t, before[0], after[0])
 	require.NotEqual(t, before[1], after[1])
 	require.NotEqual(t, before[2], after[2])
-	was, err := s.MarkDelivery(t.Context(), r.company(), sub, d)
+	was, err := s.DeliveryToken(t.Context(), r.company(), sub, d)
 	require.NoError(t, err)
 	_, err = r.db.Exec(t.Context(), `UPDATE deliveries SET state = 2, updated_at = updated_at + interval '1 second' WHERE company_id = $1 AND id = $2`, r.company(), d)
 	require.NoError(t, err)
-	is, err := s.MarkDelivery(t.Context(), r.company(), sub, d)
+	is, err := s.DeliveryToken(t.Context(), r.company(), sub, d)
 	require.NoError(t, err)
 	require.NotEqual(t, was, is)
-	done := marks()
+	done := tokens()
 	require.NotEqual(t, after[1], done[1])
 	require.NotEqual(t, after[2], done[2])
 	r.Do(t, "PATCH", subscriptions+"/"+id, `{"name":"Another"}`).OK(200)
-	require.NotEqual(t, done[0], marks()[0])
-	other, err := s.Mark(t.Context(), setup(t).company(), sub)
+	require.NotEqual(t, done[0], tokens()[0])
+	other, err := s.SubscriptionToken(t.Context(), setup(t).company(), sub)
 	require.NoError(t, err)
 	require.NotEqual(t, done[1], other)
 }

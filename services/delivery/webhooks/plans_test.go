@@ -15,7 +15,7 @@ import (
 )
 
 // What the console asks once a second, or for each receiver of a list, is read by keys, also while the statistics say nothing.
-func TestActivityAndMarksAreReadByKey(t *testing.T) {
+func TestActivityAndChangeTokensAreReadByKey(t *testing.T) {
 	t.Parallel()
 	d := dbtest.OpenNew(t)
 	if d.Dialect() != db.PostgreSQL {
@@ -36,10 +36,10 @@ FROM generate_series(1, 20) AS s, generate_series(1, 3000) AS g`, company)
 		"hours":    {sqlCountHours, "deliveries_pkey", []any{company, subs, []uuid.UUID{low}, []uuid.UUID{high}, 50}},
 		"failed":   {sqlActivityFailed, "deliveries_failed_idx", []any{company, subs, low, 100}},
 		"open":     {sqlActivityOpen, "deliveries_open_idx", []any{company, subs, 100}},
-		"latest":   {sqlMarkLatest, "deliveries_pkey", []any{company, sub, marked}},
-		"again":    {sqlMarkAgain, "deliveries_again_idx", []any{company, sub, marked}},
-		"delivery": {sqlMarkDelivery, "deliveries_pkey", []any{company, sub, id}},
-		"event":    {sqlMarkEvent, "deliveries_pkey", []any{company, low, high, id}},
+		"latest":   {sqlTokenLatest, "deliveries_pkey", []any{company, sub, lookedAt}},
+		"again":    {sqlTokenAgain, "deliveries_again_idx", []any{company, sub, lookedAt}},
+		"delivery": {sqlTokenDelivery, "deliveries_pkey", []any{company, sub, id}},
+		"event":    {sqlTokenEvent, "deliveries_pkey", []any{company, low, high, id}},
 	} {
 		for _, analyzed := range []bool{false, true} {
 			if analyzed {
