@@ -34,11 +34,11 @@ type integration struct {
 // calls is an integration of the company.
 func (p *pages) calls(s premises) integration {
 	p.t.Helper()
-	place, err := p.Company.Place(p.t.Context(), s.id)
+	reached, err := p.Company.Access(p.t.Context(), s.id)
 	require.NoError(p.t, err)
 	owner := s.people[company.RoleOwner]
 	return integration{p, p.external, httpapi.Insider{
-		Principal: place.Principal(owner.ID, "integration", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.7"),
+		Principal: reached.Principal(owner.ID, "integration", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.7"),
 	}}
 }
 

@@ -38,9 +38,9 @@ func pagesOf() []resources.Resource {
 // call calls an operation as a token with all scopes would, and returns the answer.
 func (p *pages) call(s premises, api *httpapi.API, method, path, body string) map[string]any {
 	p.t.Helper()
-	place, err := p.Company.Place(p.t.Context(), s.id)
+	reached, err := p.Company.Access(p.t.Context(), s.id)
 	require.NoError(p.t, err)
-	by := httpapi.Insider{Principal: place.Principal(s.people[company.RoleOwner].ID, "test", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.9")}
+	by := httpapi.Insider{Principal: reached.Principal(s.people[company.RoleOwner].ID, "test", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.9")}
 	var sent any
 	if body != "" {
 		sent = json.RawMessage(body)

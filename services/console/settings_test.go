@@ -30,9 +30,9 @@ import (
 // do calls an operation of an API as somebody who may do anything in a company.
 func (p *pages) do(api *httpapi.API, id tenant.ID, method, target string, body any) map[string]any {
 	p.t.Helper()
-	place, err := p.Company.Place(p.t.Context(), id)
+	reached, err := p.Company.Access(p.t.Context(), id)
 	require.NoError(p.t, err)
-	by := httpapi.Insider{Principal: place.Principal(uuid.New(), "test", access.Scopes{"*:write"})}
+	by := httpapi.Insider{Principal: reached.Principal(uuid.New(), "test", access.Scopes{"*:write"})}
 	if api == p.admin {
 		target = "/companies/" + id.String() + target
 	}

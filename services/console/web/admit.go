@@ -161,18 +161,18 @@ func (a *App) enter(ctx context.Context, q *Request, text string) error {
 	if own && tenant.ID(id) != q.Session.Company {
 		return errNoPage
 	}
-	place, err := a.cfg.Companies.Place(ctx, tenant.ID(id))
+	reached, err := a.cfg.Companies.Access(ctx, tenant.ID(id))
 	if apierr.Is(err, "COMPANY_NOT_FOUND") {
 		return errNoPage
 	}
 	if err != nil {
 		return err
 	}
-	q.Company = place.Company
-	if q.Zone, err = time.LoadLocation(place.Company.TimeZone); err != nil {
+	q.Company = reached.Company
+	if q.Zone, err = time.LoadLocation(reached.Company.TimeZone); err != nil {
 		q.Zone = time.UTC
 	}
-	q.Caller = access.Caller{Principal: place.Principal(q.Session.User, q.name(), q.grant.Scopes)}
+	q.Caller = access.Caller{Principal: reached.Principal(q.Session.User, q.name(), q.grant.Scopes)}
 	if own && q.Archived {
 		return errArchived
 	}

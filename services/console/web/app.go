@@ -47,7 +47,7 @@ type Sessions interface {
 
 // Companies knows companies and their users.
 type Companies interface {
-	Place(ctx context.Context, id tenant.ID) (company.Place, error)
+	Access(ctx context.Context, id tenant.ID) (company.Access, error)
 	User(ctx context.Context, by access.Caller, id uuid.UUID) (company.User, error)
 }
 

@@ -32,24 +32,24 @@ func (u User) MaySignIn() bool {
 	return !u.IsTechnical && u.Email != nil && *u.Email != "" && u.Role != nil && slices.Contains(Roles(), *u.Role)
 }
 
-// Place is a company, as the caller of its people.
-type Place struct {
+// Access is a company, as the caller of its people.
+type Access struct {
 	Company    Company
 	Components access.Components
 }
 
-// Place returns a company with its components. An unknown one is 404 COMPANY_NOT_FOUND.
-func (s *Service) Place(ctx context.Context, id tenant.ID) (Place, error) {
+// Access returns a company with its components. An unknown one is 404 COMPANY_NOT_FOUND.
+func (s *Service) Access(ctx context.Context, id tenant.ID) (Access, error) {
 	c, err := s.Get(ctx, id)
-	return Place{c, c.Components}, err
+	return Access{c, c.Components}, err
 }
 
 // Principal is somebody with these scopes, acting in the company.
-func (p Place) Principal(actor uuid.UUID, name string, scopes access.Scopes) *access.Principal {
-	c := p.Company
+func (a Access) Principal(actor uuid.UUID, name string, scopes access.Scopes) *access.Principal {
+	c := a.Company
 	return &access.Principal{
 		Company: c.ID, CompanyName: c.Name, IsTest: c.IsTest, Currency: c.Currency, CountryPrefix: c.CountryPrefix, TokenID: actor, TokenName: name, Actor: actor,
-		Scopes: scopes, Components: p.Components, Plan: c.Plan, PlanAPI: true, Archived: c.Status == Archived, Rate: access.Rate{Unlimited: true},
+		Scopes: scopes, Components: a.Components, Plan: c.Plan, PlanAPI: true, Archived: c.Status == Archived, Rate: access.Rate{Unlimited: true},
 		Settings: access.Settings{StockPolicy: c.StockPolicy, AccrualPercentBP: int32(c.AccrualPercent), TimeZone: c.TimeZone},
 	}
 }
