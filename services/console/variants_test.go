@@ -40,7 +40,7 @@ func (p *pages) shirts() shirts {
 	product := c.id(http.MethodPost, "/catalog/products", map[string]any{"name": "Shirt", "sku": "SHIRT", "price": 2500, "hasStock": true})
 	return shirts{
 		premises: own, page: "/c/" + own.id.String() + "/products/" + product, path: "/catalog/products/" + product + "/variants",
-		size: "trait." + size, color: "trait." + color, note: "trait." + note, s: option(size, "S"), m: option(size, "M"), red: option(color, "Red"),
+		size: "attribute." + size, color: "attribute." + color, note: "attribute." + note, s: option(size, "S"), m: option(size, "M"), red: option(color, "Red"),
 	}
 }
 
@@ -140,15 +140,15 @@ func TestVariantsKeepWhatTheFormDoesNotAskFor(t *testing.T) {
 	own := p.shirts()
 	owner, c := p.signedIn(own.people[company.RoleOwner]), p.calls(own.premises)
 	c.id(http.MethodPost, own.path, map[string]any{"sku": "SHIRT-S", "attributes": []any{
-		map[string]any{"attributeId": strings.TrimPrefix(own.size, "trait."), "optionId": own.s}, map[string]any{"attributeId": strings.TrimPrefix(own.color, "trait."), "optionId": own.red},
+		map[string]any{"attributeId": strings.TrimPrefix(own.size, "attribute."), "optionId": own.s}, map[string]any{"attributeId": strings.TrimPrefix(own.color, "attribute."), "optionId": own.red},
 	}})
 	category := c.id(http.MethodPost, "/catalog/categories", map[string]any{"name": "Shoes"})
-	p.do(p.admin, own.id, http.MethodPatch, "/catalog/attributes/"+strings.TrimPrefix(own.color, "trait."), map[string]any{"categoryIds": []string{category}})
+	p.do(p.admin, own.id, http.MethodPatch, "/catalog/attributes/"+strings.TrimPrefix(own.color, "attribute."), map[string]any{"categoryIds": []string{category}})
 	edit := own.page + "/do/edit_variant?part=" + p.variant(own, "SHIRT-S")["id"].(string)
 	require.NotContains(t, owner.load(edit).body, own.color)
 	require.Equal(t, http.StatusSeeOther, owner.sent(edit, map[string]string{own.size: own.m}).status)
 	require.Equal(t, map[string]any{"Size": "M", "Color": "Red"}, p.variant(own, "SHIRT-S")["attributes"])
-	p.do(p.admin, own.id, http.MethodPatch, "/catalog/attributes/"+strings.TrimPrefix(own.color, "trait."), map[string]any{"isVariant": false})
+	p.do(p.admin, own.id, http.MethodPatch, "/catalog/attributes/"+strings.TrimPrefix(own.color, "attribute."), map[string]any{"isVariant": false})
 	require.Equal(t, http.StatusSeeOther, owner.sent(edit, map[string]string{own.size: own.m, "name": "Medium"}).status, "what stays is not sent")
 	require.Equal(t, map[string]any{"Size": "M", "Color": "Red"}, p.variant(own, "SHIRT-S")["attributes"])
 	require.Equal(t, "Medium", p.variant(own, "SHIRT-S")["name"])
@@ -189,7 +189,7 @@ func TestVariantsFromOptions(t *testing.T) {
 	require.NotContains(t, page.body, own.note, "only options have combinations")
 	got := owner.ask(http.MethodPost, at, formOf(page))
 	require.Equal(t, http.StatusUnprocessableEntity, got.status)
-	require.Contains(t, got.body, `id="e-trait.`, "a form without options says so beside them")
+	require.Contains(t, got.body, `id="e-attribute.`, "a form without options says so beside them")
 	form := formOf(got)
 	form[own.size], form[own.color] = []string{"", own.s, own.m}, []string{"", own.red}
 	form.Set("price", "much")

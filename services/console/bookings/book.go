@@ -17,8 +17,8 @@ type bookPage struct {
 	Form   web.Form
 }
 
-// asked are the fields of the form; the slot that was chosen has the others.
-var asked = []string{"customerName", "customerPhone", "customerEmail", "headcount", "note"}
+// formFields are the fields of the form; the slot that was chosen has the others.
+var formFields = []string{"customerName", "customerPhone", "customerEmail", "headcount", "note"}
 
 // form asks who books a slot.
 func (pages *Pages) form(ctx context.Context, q *web.Request) (web.Answer, error) {
@@ -56,7 +56,7 @@ func (pages *Pages) bookForm(ctx context.Context, q *web.Request, key string, re
 		Title: q.T("bookings.book", d.long(q), d.clock(at.start)), Facts: res.Name,
 		Crumbs: []web.Link{{Text: q.T("area.bookings"), Href: state{day: d}.href(q)}, {Text: q.T("bookings.free"), Href: web.With(q.Path("/bookings/free"), "day", d.String(), "resource", at.resource.String(), "service", q.Form.Get("service"))}},
 	}
-	fields := web.Fields{Op: q.Operation("createBooking"), Only: asked, Err: refused, Help: map[string]string{"headcount": ""}}
+	fields := web.Fields{Op: q.Operation("createBooking"), Only: formFields, Err: refused, Help: map[string]string{"headcount": ""}}
 	if refused != nil {
 		fields.Typed = q.Form
 	}
@@ -80,7 +80,7 @@ func (pages *Pages) book(ctx context.Context, q *web.Request) (web.Answer, error
 	if _, ok := chosen(q); !ok {
 		return web.Go(q.Path("/bookings/free")), nil
 	}
-	body := q.BodyOf(web.Fields{Op: q.Operation("createBooking"), Only: asked}, q.Form)
+	body := q.BodyOf(web.Fields{Op: q.Operation("createBooking"), Only: formFields}, q.Form)
 	body["resourceId"], body["startAt"] = q.Form.Get("resource"), q.Form.Get("start")
 	if service := q.Form.Get("service"); service != "" {
 		body["serviceId"] = service

@@ -69,7 +69,7 @@ type state struct {
 }
 
 func stateOf(q *web.Request) state {
-	s := state{view: viewDay, day: dayAsked(q, "day"), page: 1}
+	s := state{view: viewDay, day: dayParam(q, "day"), page: 1}
 	if q.Form.Get("view") == viewWeek {
 		s.view = viewWeek
 	}

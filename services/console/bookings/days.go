@@ -25,8 +25,8 @@ func dayOf(year int, month time.Month, date int, zone *time.Location) day {
 	}
 }
 
-// dayAsked is the day that the address names, or today.
-func dayAsked(q *web.Request, name string) day {
+// dayParam is the day that the address names, or today.
+func dayParam(q *web.Request, name string) day {
 	if at, err := time.Parse(time.DateOnly, q.Form.Get(name)); err == nil && at.Year() >= 1970 && at.Year() <= 9000 {
 		return dayOf(at.Year(), at.Month(), at.Day(), q.Zone)
 	}

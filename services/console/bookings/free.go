@@ -92,7 +92,7 @@ func (pages *Pages) further(q *web.Request, s state, path string, pairs ...strin
 // choices are the services and resources that a search can name.
 func (pages *Pages) choices(ctx context.Context, q *web.Request, s state) (services, resources []web.Option, err error) {
 	services = []web.Option{{Text: q.T("bookings.any_service")}}
-	if q.Offers("listServices") {
+	if q.MayCall("listServices") {
 		found, err := web.List[servicecatalog.OfferingListItem](ctx, q, "listServices", servicecatalog.Filter{Params: list.Params{PageSize: maxServices}, Sort: "name"})
 		if err != nil {
 			return nil, nil, err

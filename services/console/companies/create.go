@@ -22,14 +22,14 @@ type formPage struct {
 	Form   web.Form
 }
 
-// asked are the fields of a new company that the form has; the others have defaults, and can be changed later.
-var asked = []string{"name", "plan", "isTest", "currency", "timeZone", "locale", "countryPrefix", "branchName"}
+// formFields are the fields of a new company that the form has; the others have defaults, and can be changed later.
+var formFields = []string{"name", "plan", "isTest", "currency", "timeZone", "locale", "countryPrefix", "branchName"}
 
 func (pages *Pages) newForm(_ context.Context, q *web.Request) (web.Answer, error) {
 	if !q.Allows("*", true) {
 		return web.Answer{}, web.Refusal(http.StatusForbidden, "error.role")
 	}
-	f := web.Fields{Op: q.AdminOperation("createCompany"), Only: asked, Texts: "settings"}
+	f := web.Fields{Op: q.AdminOperation("createCompany"), Only: formFields, Texts: "settings"}
 	f.Value = []byte(`{"plan":"standard","isTest":false,"currency":"USD","timeZone":"UTC","locale":"en","countryPrefix":"+1"}`)
 	return pages.formOf(q, f), nil
 }
@@ -63,7 +63,7 @@ func (pages *Pages) create(ctx context.Context, q *web.Request) (web.Answer, err
 		return pages.make(ctx, tx, in, owner)
 	})
 	if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
-		return pages.formOf(q, web.Fields{Op: q.AdminOperation("createCompany"), Only: asked, Texts: "settings", Typed: q.Form, Err: err}).Refuse(), nil
+		return pages.formOf(q, web.Fields{Op: q.AdminOperation("createCompany"), Only: formFields, Texts: "settings", Typed: q.Form, Err: err}).Refuse(), nil
 	}
 	return web.Go("/companies/" + in.ID.String() + "?done=company"), err
 }

@@ -178,7 +178,7 @@ func (pages *Pages) find(ctx context.Context, q *web.Request, at string, p *pric
 func (pages *Pages) setPrice(ctx context.Context, q *web.Request) (web.Answer, error) {
 	p := place{Directory: mustHave("price-lists")}
 	id := p.id(q)
-	body := map[string]any{"kind": q.Form.Get("kind"), "refId": q.Form.Get("refId"), "price": q.Minor(q.Form.Get("price"))}
+	body := map[string]any{"kind": q.Form.Get("kind"), "refId": q.Form.Get("refId"), "price": q.ParseAmount(q.Form.Get("price"))}
 	if variant := q.Form.Get("variantId"); variant != "" {
 		body["variantId"] = variant
 	}

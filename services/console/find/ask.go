@@ -110,7 +110,7 @@ func similar(q *web.Request, text string) (all []question) {
 }
 
 // may reports whether the person sees the area, and may call the operation.
-func may(q *web.Request, area web.Area, op string) bool { return q.Sees(area) && q.Offers(op) }
+func may(q *web.Request, area web.Area, op string) bool { return q.Sees(area) && q.MayCall(op) }
 
 // ask asks the list with a filter.
 func ask(res resources.Resource, filter url.Values, what string, sure func(record) bool) question {

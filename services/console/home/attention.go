@@ -22,7 +22,7 @@ const (
 
 // stock counts what has to be ordered again.
 func (pages *Pages) stock(ctx context.Context, q *web.Request) (part, error) {
-	if !q.Sees(web.Warehouse) || !q.Offers("listStocks") {
+	if !q.Sees(web.Warehouse) || !q.MayCall("listStocks") {
 		return part{}, nil
 	}
 	found, err := web.List[warehouse.StockItem](ctx, q, "listStocks", warehouse.StockFilter{Params: list.Params{PageSize: 1}, GroupBy: "product", Level: []string{"reorder"}})
@@ -43,7 +43,7 @@ func (pages *Pages) stock(ctx context.Context, q *web.Request) (part, error) {
 
 // shifts counts the open ones, and lists those that somebody has probably forgotten.
 func (pages *Pages) shifts(ctx context.Context, q *web.Request) (out part, err error) {
-	if !q.Sees(web.Sales) || !q.Offers("listShifts") {
+	if !q.Sees(web.Sales) || !q.MayCall("listShifts") {
 		return part{}, nil
 	}
 	found, err := web.List[sales.Shift](ctx, q, "listShifts", sales.ShiftFilter{Params: list.Params{PageSize: 20, Order: "asc"}, Sort: "createdAt", Status: []string{"open"}})

@@ -60,7 +60,7 @@ func (pages *Pages) bookings(ctx context.Context, q *web.Request) (part, error) 
 
 // counted is a figure of today, beside that of the same day of last week. R is what the report returns.
 func counted[R any](ctx context.Context, q *web.Request, f figure, days func(R) []day) (part, error) {
-	if !q.Sees(f.area) || !q.Offers(f.report) {
+	if !q.Sees(f.area) || !q.MayCall(f.report) {
 		return part{}, nil
 	}
 	date, from, to := today(q)

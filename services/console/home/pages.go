@@ -71,10 +71,10 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 		}
 	}
 	p.Note = sentence(q, said, len(p.Trouble.Rows))
-	if q.Sees(web.Bookings) && q.Offers("createBooking") {
+	if q.Sees(web.Bookings) && q.MayCall("createBooking") {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("bookings.new"), Href: q.Path("/bookings/free")})
 	}
-	if q.Sees(web.Sales) && q.Offers("openShift") {
+	if q.Sees(web.Sales) && q.MayCall("openShift") {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("shifts.open"), Href: q.Path("/shifts/open")})
 	}
 	return web.Show("home/home", q.T("area.home"), p), nil

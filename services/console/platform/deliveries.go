@@ -30,7 +30,7 @@ const (
 
 // deliveries lists those of all companies, or of one.
 func (pages *Pages) deliveries(ctx context.Context, q *web.Request) (web.Answer, error) {
-	company, subscription, f := deliveriesAsked(q)
+	company, subscription, f := deliveryParams(q)
 	p := deliveriesPage{Header: web.Header{Title: q.T("area.deliveries"), Facts: q.T("platform.deliveries.intro")}}
 	var found []operations.Delivery
 	var more bool
@@ -61,8 +61,8 @@ func (pages *Pages) deliveries(ctx context.Context, q *web.Request) (web.Answer,
 	return web.Show("platform/deliveries", q.T("area.deliveries"), p), err
 }
 
-// deliveriesAsked reads the filters of the address, and what is wrong with those that other pages do not have.
-func deliveriesAsked(q *web.Request) (company, subscription web.Field, f operations.DeliveryFilter) {
+// deliveryParams reads the filters of the address, and what is wrong with those that other pages do not have.
+func deliveryParams(q *web.Request) (company, subscription web.Field, f operations.DeliveryFilter) {
 	company = web.Field{Name: ofEvents, Label: q.T("platform.company_id"), Value: q.Form.Get(ofEvents)}
 	subscription = web.Field{Name: ofSubscription, Label: q.T("platform.subscription_id"), Value: q.Form.Get(ofSubscription)}
 	of, err := companyIn(q, ofEvents)

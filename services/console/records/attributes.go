@@ -14,10 +14,10 @@ import (
 )
 
 // attributeFields asks for values of attributes; nil = the command has none.
-type attributeFields resources.TraitsInput
+type attributeFields resources.AttributesInput
 
-// traitPrefix is the first part of the names of the fields; the id of the attribute follows.
-const traitPrefix = "trait."
+// attributePrefix is the first part of the names of the fields; the id of the attribute follows.
+const attributePrefix = "attribute."
 
 // prepare reads what the form of a command needs beside the record: the row that it changes, and attributes.
 func (pages *Pages) prepare(ctx context.Context, q *web.Request, s *shown, c resources.Command, part string) error {
@@ -32,7 +32,7 @@ func (pages *Pages) prepare(ctx context.Context, q *web.Request, s *shown, c res
 		}
 		s.row = rows[i]
 	}
-	if c.Traits == nil {
+	if c.Attributes == nil {
 		return nil
 	}
 	category := s.record.Text("categoryId")
@@ -45,7 +45,7 @@ func (pages *Pages) prepare(ctx context.Context, q *web.Request, s *shown, c res
 	}
 	var all []resources.Record
 	err = decode(raw, &all)
-	s.traits = slices.DeleteFunc(all, func(a resources.Record) bool { return a.Text("isVariant") != "true" })
+	s.attributes = slices.DeleteFunc(all, func(a resources.Record) bool { return a.Text("isVariant") != "true" })
 	return err
 }
 
@@ -60,9 +60,9 @@ func (s shown) changed() resources.Record {
 // of are the attributes that the form asks for.
 func (in *attributeFields) of(s shown) []resources.Record {
 	if !in.Matrix {
-		return s.traits
+		return s.attributes
 	}
-	return slices.DeleteFunc(slices.Clone(s.traits), func(a resources.Record) bool { return len(a.Records("options")) == 0 })
+	return slices.DeleteFunc(slices.Clone(s.attributes), func(a resources.Record) bool { return len(a.Records("options")) == 0 })
 }
 
 // fields ask for a value of each attribute. The first one shows what is wrong with them together.
@@ -72,7 +72,7 @@ func (in *attributeFields) fields(q *web.Request, s shown, typed url.Values, ref
 	}
 	sent := 0
 	for _, a := range in.of(s) {
-		name, chosen := traitPrefix+a.Text("id"), []string(nil)
+		name, chosen := attributePrefix+a.Text("id"), []string(nil)
 		if typed != nil {
 			chosen = chosenOf(typed, name)
 		} else if !in.Matrix {
@@ -115,15 +115,15 @@ func (in *attributeFields) input(q *web.Request, a resources.Record, name string
 	return web.Field{Name: name, Label: label, Value: value, Autocomplete: "off"}
 }
 
-// asked are the attributes whose values a form has.
-func (in *attributeFields) asked(s shown, form url.Values) []resources.Record {
-	return slices.DeleteFunc(slices.Clone(in.of(s)), func(a resources.Record) bool { return !form.Has(traitPrefix + a.Text("id")) })
+// present are the attributes whose values a form has.
+func (in *attributeFields) present(s shown, form url.Values) []resources.Record {
+	return slices.DeleteFunc(slices.Clone(in.of(s)), func(a resources.Record) bool { return !form.Has(attributePrefix + a.Text("id")) })
 }
 
 // changes reports whether a form has other values than the variant, which keeps its own otherwise.
 func (in *attributeFields) changes(s shown, form url.Values) bool {
-	return s.row == nil || slices.ContainsFunc(in.asked(s, form), func(a resources.Record) bool {
-		now, before := chosenOf(form, traitPrefix+a.Text("id")), valuesOf(s.row, a)
+	return s.row == nil || slices.ContainsFunc(in.present(s, form), func(a resources.Record) bool {
+		now, before := chosenOf(form, attributePrefix+a.Text("id")), valuesOf(s.row, a)
 		slices.Sort(now)
 		slices.Sort(before)
 		return !slices.Equal(now, before)
@@ -132,9 +132,9 @@ func (in *attributeFields) changes(s shown, form url.Values) bool {
 
 // values are the elements of the array, in the order of the attributes. Values of attributes that the form does not ask for stay.
 func (in *attributeFields) values(s shown, form url.Values) []any {
-	values, asked := []any{}, in.asked(s, form)
-	for _, a := range asked {
-		chosen := chosenOf(form, traitPrefix+a.Text("id"))
+	values, present := []any{}, in.present(s, form)
+	for _, a := range present {
+		chosen := chosenOf(form, attributePrefix+a.Text("id"))
 		if len(chosen) == 0 {
 			continue
 		}
@@ -152,7 +152,7 @@ func (in *attributeFields) values(s shown, form url.Values) []any {
 		values = append(values, value)
 	}
 	for _, v := range s.row.Records("attributeValues") {
-		if slices.ContainsFunc(asked, func(a resources.Record) bool { return a.Text("id") == v.Text("attributeId") }) {
+		if slices.ContainsFunc(present, func(a resources.Record) bool { return a.Text("id") == v.Text("attributeId") }) {
 			continue
 		}
 		values = append(values, map[string]any{

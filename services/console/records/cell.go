@@ -73,7 +73,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		return web.Text(q.T("form.no"))
 	case resources.AsID:
 		return web.Code(short(text), "")
-	case resources.AsWords:
+	case resources.AsTexts:
 		return web.Text(short(strings.Join(r.Texts(c.Name), ", ")))
 	case resources.AsPairs:
 		return web.Text(short(strings.Join(r.Pairs(c.Name), ", ")))

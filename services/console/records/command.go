@@ -21,7 +21,7 @@ func has(q *web.Request, key string) bool { return q.T(key) != key }
 // buttons are the commands of the record as it is: links to forms, and buttons where nothing is to be filled in.
 func (pages *Pages) buttons(q *web.Request, s shown) (links []web.Link, actions []web.Action) {
 	for _, c := range s.res.Commands {
-		if c.Table+c.Adds != "" || c.When != nil && !c.When(s.record) || !q.Offers(c.Op) {
+		if c.Table+c.Adds != "" || c.When != nil && !c.When(s.record) || !q.MayCall(c.Op) {
 			continue
 		}
 		switch {
@@ -62,7 +62,7 @@ func action(q *web.Request, s shown, c resources.Command, version, part string) 
 // rowCommands are the commands of the rows of a table that the person may give.
 func (pages *Pages) rowCommands(q *web.Request, res resources.Resource, t resources.Table) (all []resources.Command) {
 	for _, c := range res.Commands {
-		if c.Table == t.Name && q.Offers(c.Op) {
+		if c.Table == t.Name && q.MayCall(c.Op) {
 			all = append(all, c)
 		}
 	}
@@ -85,7 +85,7 @@ func (pages *Pages) rowCommand(q *web.Request, s shown, c resources.Command, r r
 // additions are links to the forms that add rows to a table.
 func (pages *Pages) additions(q *web.Request, s shown, t resources.Table) (links []web.Link) {
 	for _, c := range s.res.Commands {
-		if c.Adds == t.Name && q.Offers(c.Op) {
+		if c.Adds == t.Name && q.MayCall(c.Op) {
 			links = append(links, web.Link{Text: q.T("records.do." + c.Name), Href: s.at(q) + "/do/" + c.Name})
 		}
 	}
@@ -108,7 +108,7 @@ func (pages *Pages) form(res resources.Resource, c resources.Command) web.Handle
 		if err != nil {
 			return web.Answer{}, err
 		}
-		if !q.Offers(c.Op) {
+		if !q.MayCall(c.Op) {
 			return web.Go(s.at(q)), nil // where nothing offers the form
 		}
 		if c.Table == "" && c.When != nil && !c.When(s.record) {
@@ -156,8 +156,8 @@ func (pages *Pages) commandForm(ctx context.Context, q *web.Request, s shown, c 
 	if has(q, "records.confirm."+c.Name) {
 		p.Intro = q.T("records.confirm." + c.Name)
 	}
-	if c.Traits != nil && len((*attributeFields)(c.Traits).of(s)) == 0 {
-		p.Intro = q.T("records.traits.none")
+	if c.Attributes != nil && len((*attributeFields)(c.Attributes).of(s)) == 0 {
+		p.Intro = q.T("records.attributes.none")
 	}
 	answer := web.Show("records/form", title, p)
 	if refusal != nil {
@@ -265,7 +265,7 @@ func (pages *Pages) fieldsOf(ctx context.Context, q *web.Request, s shown, c res
 		}
 		fields[i].Help = q.T("records.amount", decimalOf(q, "1250"))
 	}
-	return append(fields, (*attributeFields)(c.Traits).fields(q, s, d.typed, refusal)...), nil
+	return append(fields, (*attributeFields)(c.Attributes).fields(q, s, d.typed, refusal)...), nil
 }
 
 // fieldsFor are the fields that the form of a command asks for: those that it names, or else all that people fill in.
@@ -375,13 +375,13 @@ func bodyOf(q *web.Request, s shown, c resources.Command, form url.Values) map[s
 	body := q.BodyOf(f, form)
 	for name := range body {
 		if shape, _ := f.Op.Body.Field(name); isAmount(shape) && form.Get(name) != "" {
-			body[name] = q.Minor(form.Get(name))
+			body[name] = q.ParseAmount(form.Get(name))
 		}
 	}
 	if c.Rows != nil {
 		body[c.Rows.Field] = itemsOfRows(c.Rows, s, form)
 	}
-	if in := (*attributeFields)(c.Traits); in != nil && in.changes(s, form) {
+	if in := (*attributeFields)(c.Attributes); in != nil && in.changes(s, form) {
 		body[in.Field] = in.values(s, form)
 	}
 	return body

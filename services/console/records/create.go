@@ -18,7 +18,7 @@ func creation(res resources.Resource) resources.Command {
 // newForm asks for what a new record needs. It reads each directory that a field needs.
 func (pages *Pages) newForm(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		if !q.Offers(res.Create) {
+		if !q.MayCall(res.Create) {
 			return web.Go(q.Path(res.At)), nil // where nothing offers the form
 		}
 		return pages.creationForm(ctx, q, res, nil, nil)

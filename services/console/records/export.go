@@ -17,7 +17,7 @@ import (
 // export starts a job that writes what the list shows, all pages of it, and leads to its progress.
 func (pages *Pages) export(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		in := askedIn(q, res, parse(q.Form.Get("query")))
+		in := parseListQuery(q, res, parse(q.Form.Get("query")))
 		filters := map[string]any{}
 		for name, values := range in.forAPI(q) {
 			if name != "pageSize" && name != "sort" && name != "order" && name != "cursor" {
@@ -43,7 +43,7 @@ func (pages *Pages) export(res resources.Resource) web.Handler {
 }
 
 // fields are the fields that the columns show, with the currency of amounts.
-func (in asked) fields() []string {
+func (in listQuery) fields() []string {
 	names, money := in.names(), false
 	for _, c := range in.columns {
 		money = money || c.Kind == resources.AsAmount
@@ -96,7 +96,7 @@ func (pages *Pages) progress(ctx context.Context, q *web.Request) (web.Answer, e
 	}
 	p := progressPage{Header: web.Header{Title: q.T("records.export")}}
 	if i := indexOf(pages.resources, q.Form.Get("list")); i >= 0 {
-		in := askedIn(q, pages.resources[i], parse(q.Form.Get("query")))
+		in := parseListQuery(q, pages.resources[i], parse(q.Form.Get("query")))
 		p.Header.Crumbs = []web.Link{{Text: in.res.Heading(q), Href: in.address(q)}}
 	}
 	pages.standing(q, export, &p)

@@ -20,7 +20,7 @@ type filterChip struct {
 }
 
 // chips are the filters that are set, with names for ids.
-func (pages *Pages) chips(ctx context.Context, q *web.Request, in asked, names *directories) ([]filterChip, error) {
+func (pages *Pages) chips(ctx context.Context, q *web.Request, in listQuery, names *directories) ([]filterChip, error) {
 	var chips []filterChip
 	if text := in.query.Get("search"); text != "" {
 		chips = append(chips, filterChip{q.T("records.search"), text, in.with("search", "").with("cursor", "").address(q)})
@@ -117,7 +117,7 @@ type checks struct {
 // filter is the form that sets filters, columns and the size of pages. It calls each directory that a filter needs once.
 func (pages *Pages) filter(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		in := askedFor(q, res)
+		in := listQueryOf(q, res)
 		title := q.T("records.filter.title", res.Heading(q))
 		p := filterPage{
 			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: in.address(q)}}}, Action: q.Path(res.At), Button: q.T("filter.apply"),
@@ -203,7 +203,7 @@ func dayOf(q *web.Request, value string) string {
 // parse reads a query that a form sends back; one that cannot be read is empty.
 func parse(text string) url.Values {
 	values, err := url.ParseQuery(text)
-	if err != nil || len(text) > maxAsked {
+	if err != nil || len(text) > maxQueryBytes {
 		return url.Values{}
 	}
 	return values

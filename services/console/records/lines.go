@@ -102,7 +102,7 @@ func (of *linesFields) items(ctx context.Context, q *web.Request, form url.Value
 			item["qty"] = numberOf(l.qty)
 		}
 		if l.price != "" {
-			item[of.Price] = q.Minor(l.price)
+			item[of.Price] = q.ParseAmount(l.price)
 		}
 		items = append(items, item)
 	}

@@ -37,7 +37,7 @@ type hidden struct{ Name, Value string }
 // a column or a filter needs.
 func (pages *Pages) list(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		in := askedFor(q, res)
+		in := listQueryOf(q, res)
 		if in.untidy {
 			return web.Go(in.address(q)), nil
 		}
@@ -142,7 +142,7 @@ func (pages *Pages) tabs(q *web.Request, res resources.Resource) []web.Tab {
 		}
 	}
 	for _, r := range pages.resources {
-		if r.Area == res.Area && r.Report != "" && q.Offers(r.Report) {
+		if r.Area == res.Area && r.Report != "" && q.MayCall(r.Report) {
 			tabs = append(tabs, web.Tab{Text: q.T("records.report", r.Heading(q)), Href: reportAt(q, r)})
 		}
 	}
@@ -159,7 +159,7 @@ var beginnings = []struct {
 }{{web.Deals, "/deals"}, {web.Bookings, "/bookings"}, {web.Warehouse, "/stock"}}
 
 // tableOf shows records with the columns that are chosen.
-func (pages *Pages) tableOf(ctx context.Context, q *web.Request, res resources.Resource, in asked, items []resources.Record, names *directories) (web.Table, error) {
+func (pages *Pages) tableOf(ctx context.Context, q *web.Request, res resources.Resource, in listQuery, items []resources.Record, names *directories) (web.Table, error) {
 	t := web.Table{Label: res.Heading(q), Empty: pages.empty(q, res, in)}
 	for _, c := range in.columns {
 		t.Columns = append(t.Columns, headOf(q, in, c))
@@ -195,7 +195,7 @@ func leading(q *web.Request, c web.Cell, href string) web.Cell {
 }
 
 // headOf is the head of a column, which sorts the list if the API does.
-func headOf(q *web.Request, in asked, c resources.Column) web.Column {
+func headOf(q *web.Request, in listQuery, c resources.Column) web.Column {
 	head := web.Column{Text: label(q, c), Num: c.Kind.End()}
 	if len(in.columns) > 0 && in.columns[0].Name == c.Name {
 		head.Num = false
@@ -228,7 +228,7 @@ func label(q *web.Request, c resources.Column) string {
 }
 
 // empty says what to do to see records.
-func (pages *Pages) empty(q *web.Request, res resources.Resource, in asked) web.Empty {
+func (pages *Pages) empty(q *web.Request, res resources.Resource, in listQuery) web.Empty {
 	if in.filtered() {
 		return web.Empty{Title: q.T("records.none.filtered"), Text: q.T("records.none.filtered.text"), Action: &web.Link{Text: q.T("records.none.clear"), Href: in.cleared().address(q)}}
 	}
@@ -240,7 +240,7 @@ func (pages *Pages) empty(q *web.Request, res resources.Resource, in asked) web.
 }
 
 // actions are what one may do with the list.
-func (pages *Pages) actions(q *web.Request, res resources.Resource, in asked, p *listPage) {
+func (pages *Pages) actions(q *web.Request, res resources.Resource, in listQuery, p *listPage) {
 	if res.Create != "" && q.Allows(res.Scope, true) {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: res.New(q), Href: q.Path(res.At + "/new")})
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
-// asked is what the address of a list asks for.
-type asked struct {
+// listQuery is what the address of a list asks for.
+type listQuery struct {
 	res      resources.Resource
 	query    url.Values // of the operation, as the address has it
 	columns  []resources.Column
@@ -32,17 +32,17 @@ var sizes = []string{"20", "50", "100", "200"}
 // usualSize is the number that a list has by default.
 const usualSize = "50"
 
-// maxAsked is how many bytes of an address are looked at.
-const maxAsked = 2000
+// maxQueryBytes is how many bytes of an address are looked at.
+const maxQueryBytes = 2000
 
-// askedFor reads the address. What the list does not know is left out, and what is empty is not there.
-func askedFor(q *web.Request, res resources.Resource) asked {
-	return askedIn(q, res, q.HTTP.URL.Query())
+// listQueryOf reads the address. What the list does not know is left out, and what is empty is not there.
+func listQueryOf(q *web.Request, res resources.Resource) listQuery {
+	return parseListQuery(q, res, q.HTTP.URL.Query())
 }
 
-func askedIn(q *web.Request, res resources.Resource, values url.Values) asked {
-	in := asked{res: res, query: url.Values{}}
-	if len(values.Encode()) > maxAsked {
+func parseListQuery(q *web.Request, res resources.Resource, values url.Values) listQuery {
+	in := listQuery{res: res, query: url.Values{}}
+	if len(values.Encode()) > maxQueryBytes {
 		return in.defaults()
 	}
 	for _, p := range q.Operation(res.List).Params {
@@ -78,7 +78,7 @@ func askedIn(q *web.Request, res resources.Resource, values url.Values) asked {
 			in.columns = append(in.columns, c)
 		}
 	}
-	standard := asked{res: res}.defaults()
+	standard := listQuery{res: res}.defaults()
 	if in.chosen = len(in.columns) > 0 && !slices.Equal(in.names(), standard.names()); in.chosen {
 		return in
 	}
@@ -90,7 +90,7 @@ func askedIn(q *web.Request, res resources.Resource, values url.Values) asked {
 var kept = []string{"pageSize", "search", "order", "cursor", "sort"}
 
 // defaults has the columns that the list shows unless somebody chooses others.
-func (in asked) defaults() asked {
+func (in listQuery) defaults() listQuery {
 	for _, c := range in.res.Columns {
 		if !c.Hidden {
 			in.columns = append(in.columns, c)
@@ -100,7 +100,7 @@ func (in asked) defaults() asked {
 }
 
 // names are the columns by name.
-func (in asked) names() (names []string) {
+func (in listQuery) names() (names []string) {
 	for _, c := range in.columns {
 		names = append(names, c.Name)
 	}
@@ -108,7 +108,7 @@ func (in asked) names() (names []string) {
 }
 
 // values are all that the address says.
-func (in asked) values() url.Values {
+func (in listQuery) values() url.Values {
 	all := url.Values{}
 	for name, v := range in.query {
 		all[name] = v
@@ -120,7 +120,7 @@ func (in asked) values() url.Values {
 }
 
 // with is the same with another value of a parameter; "" = without it.
-func (in asked) with(name, value string) asked {
+func (in listQuery) with(name, value string) listQuery {
 	next := url.Values{}
 	for n, v := range in.query {
 		next[n] = v
@@ -133,7 +133,7 @@ func (in asked) with(name, value string) asked {
 }
 
 // cleared is the same without filters.
-func (in asked) cleared() asked {
+func (in listQuery) cleared() listQuery {
 	in = in.with("search", "").with("cursor", "")
 	for _, f := range in.filters {
 		in = in.with(f.Name, "")
@@ -142,12 +142,12 @@ func (in asked) cleared() asked {
 }
 
 // filtered reports whether a filter is set.
-func (in asked) filtered() bool {
+func (in listQuery) filtered() bool {
 	return in.query.Has("search") || slices.ContainsFunc(in.filters, func(f httpapi.Shape) bool { return in.query.Has(f.Name) })
 }
 
 // encoded is the query of the address, with its question mark.
-func (in asked) encoded() string {
+func (in listQuery) encoded() string {
 	if all := in.values().Encode(); all != "" {
 		return "?" + all
 	}
@@ -155,16 +155,16 @@ func (in asked) encoded() string {
 }
 
 // done is the address of the list, which says what was done.
-func (in asked) done(q *web.Request, what string) string {
+func (in listQuery) done(q *web.Request, what string) string {
 	all := in.values()
 	all.Set("done", what)
 	return q.Path(in.res.At) + "?" + all.Encode()
 }
 
-func (in asked) address(q *web.Request) string { return q.Path(in.res.At) + in.encoded() }
+func (in listQuery) address(q *web.Request) string { return q.Path(in.res.At) + in.encoded() }
 
 // kept are the parameters that a form keeps which sets others.
-func (in asked) kept(but ...string) (all []hidden) {
+func (in listQuery) kept(but ...string) (all []hidden) {
 	values := in.values()
 	for _, name := range sortedNames(values) {
 		if name != "cursor" && !slices.Contains(but, name) {
@@ -189,7 +189,7 @@ func isTime(f httpapi.Shape) bool {
 }
 
 // forAPI is the query of the operation: days are those of the company, not of UTC.
-func (in asked) forAPI(q *web.Request) url.Values {
+func (in listQuery) forAPI(q *web.Request) url.Values {
 	query := in.with("", "").query
 	for _, f := range in.filters {
 		day, err := time.ParseInLocation(time.DateOnly, query.Get(f.Name), q.Zone)

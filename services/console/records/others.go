@@ -51,7 +51,7 @@ func kindOf(s httpapi.Shape) (kind resources.Kind, ok bool) {
 	case s.Format == "uuid":
 		return resources.AsEntry, entry
 	case s.Type == "array":
-		return resources.AsWords, s.Item != nil && s.Item.Type == "string" && s.Item.Format != "uuid"
+		return resources.AsTexts, s.Item != nil && s.Item.Type == "string" && s.Item.Format != "uuid"
 	case s.Type == "object":
 		return 0, false
 	case len(s.Enum) > 0:

@@ -53,7 +53,7 @@ func TestFieldsThatNoTableNamesAreShown(t *testing.T) {
 		{Name: "open", Kind: resources.AsYes},
 		{Name: "day", Kind: resources.AsDate},
 		{Name: "at", Kind: resources.AsTime},
-		{Name: "tags", Kind: resources.AsWords},
+		{Name: "tags", Kind: resources.AsTexts},
 		{Name: "groupId", Kind: resources.AsEntry},
 	}, factsOf(res, answer))
 	require.Equal(t, res.Columns, factsOf(res, nil))

@@ -36,13 +36,13 @@ type section struct {
 
 // shown is a record on its way to a page.
 type shown struct {
-	res    resources.Resource
-	record resources.Record
-	id     string
-	api    web.Shown
-	names  *directories
-	row    resources.Record   // that a form changes, of a table of the record
-	traits []resources.Record // attributes whose values a form asks for
+	res        resources.Resource
+	record     resources.Record
+	id         string
+	api        web.Shown
+	names      *directories
+	row        resources.Record   // that a form changes, of a table of the record
+	attributes []resources.Record // attributes whose values a form asks for
 }
 
 // Tabs that do not come from the table of resources.
@@ -156,7 +156,7 @@ func (pages *Pages) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
 
 // maySee reports whether the person, and the company, have the operation of a table.
 func (pages *Pages) maySee(q *web.Request, t resources.Table) bool {
-	return (t.Sees == "" || q.Sees(t.Sees)) && q.Offers(t.List)
+	return (t.Sees == "" || q.Sees(t.Sees)) && q.MayCall(t.List)
 }
 
 // overview shows the fields of the record, and the tables that it has itself.
@@ -192,7 +192,7 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *re
 
 // says reports whether a field tells something beside the header: it has a value, and is not an amount of nothing.
 func says(s shown, c resources.Column) bool {
-	if !s.record.Has(c.Name) || c.Name == s.res.Title || c.Name == "createdAt" || c.Kind == resources.AsWords && len(s.record.Texts(c.Name)) == 0 {
+	if !s.record.Has(c.Name) || c.Name == s.res.Title || c.Name == "createdAt" || c.Kind == resources.AsTexts && len(s.record.Texts(c.Name)) == 0 {
 		return false
 	}
 	return c.Kind != resources.AsAmount && c.Kind != resources.AsPercent || s.record.Text(c.Name) != "0" || c.Name == "total" || c.Name == "amountDue"

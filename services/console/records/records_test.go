@@ -27,13 +27,13 @@ func TestAmountsOfForms(t *testing.T) {
 		q := of(rapid.SampledFrom([]string{"EUR", "JPY", "KWD"}).Draw(t, "currency"))
 		n := rapid.Int64Range(-1<<53, 1<<53).Draw(t, "amount")
 		typed := decimalOf(q, json.Number(jsonOf(n)).String())
-		require.Equal(t, n, q.Minor(typed))
-		require.Equal(t, n, q.Minor(" "+strings.ReplaceAll(typed, ".", ",")+" "))
-		require.Equal(t, n, q.Minor(strings.ReplaceAll(q.Amount(n), "−", "-")), "what a page shows can be typed")
+		require.Equal(t, n, q.ParseAmount(typed))
+		require.Equal(t, n, q.ParseAmount(" "+strings.ReplaceAll(typed, ".", ",")+" "))
+		require.Equal(t, n, q.ParseAmount(strings.ReplaceAll(q.Amount(n), "−", "-")), "what a page shows can be typed")
 	})
-	require.Equal(t, int64(1250), of("EUR").Minor("12.5"))
+	require.Equal(t, int64(1250), of("EUR").ParseAmount("12.5"))
 	for _, wrong := range []string{"", "-", "12.345", "1e3", "0x1", "1.2.3", "12,5,0", "--1", "١٢", "9999999999999999999", "12.-5"} {
-		require.Equal(t, wrong, of("EUR").Minor(wrong), "the API says what is wrong")
+		require.Equal(t, wrong, of("EUR").ParseAmount(wrong), "the API says what is wrong")
 	}
 }
 

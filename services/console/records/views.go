@@ -21,7 +21,7 @@ type saveForm struct {
 }
 
 // savedViews puts the views of the list on its page, and the form that saves one.
-func (pages *Pages) savedViews(ctx context.Context, q *web.Request, res resources.Resource, in asked, p *listPage) error {
+func (pages *Pages) savedViews(ctx context.Context, q *web.Request, res resources.Resource, in listQuery, p *listPage) error {
 	o, ok := owner(q)
 	if !ok {
 		return nil
@@ -33,7 +33,7 @@ func (pages *Pages) savedViews(ctx context.Context, q *web.Request, res resource
 	now := in.with("cursor", "").values().Encode()
 	current := false
 	for _, v := range saved {
-		as := askedIn(q, res, parse(v.Query))
+		as := parseListQuery(q, res, parse(v.Query))
 		tab := web.Tab{Text: v.Name, Href: as.address(q), Current: !current && as.values().Encode() == now}
 		current = current || tab.Current
 		p.Views = append(p.Views, tab)
@@ -84,7 +84,7 @@ func (pages *Pages) viewsWith(ctx context.Context, q *web.Request, refusal error
 		}
 		res := pages.resources[i]
 		p.Views = append(p.Views, viewForm{
-			ID: v.ID.String(), Name: v.Name, List: res.Heading(q), Href: askedIn(q, res, parse(v.Query)).address(q), Post: q.Path("/views/change"), Shared: v.Shared, Share: q.Allows(res.Scope, true),
+			ID: v.ID.String(), Name: v.Name, List: res.Heading(q), Href: parseListQuery(q, res, parse(v.Query)).address(q), Post: q.Path("/views/change"), Shared: v.Shared, Share: q.Allows(res.Scope, true),
 			Delete: web.Action{ID: "delete-" + v.ID.String(), Text: q.T("records.view.delete"), Post: q.Path("/views/delete"), Kind: "danger", Small: true, Values: map[string]string{"id": v.ID.String()}, Confirm: q.T("records.view.delete.confirm", v.Name)},
 		})
 	}
@@ -107,7 +107,7 @@ func (pages *Pages) saveView(ctx context.Context, q *web.Request) (web.Answer, e
 		return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
 	}
 	res := pages.resources[i]
-	in := askedIn(q, res, parse(q.Form.Get("query"))).with("cursor", "")
+	in := parseListQuery(q, res, parse(q.Form.Get("query"))).with("cursor", "")
 	shared := q.Form.Get("shared") == "true"
 	if shared && !q.Allows(res.Scope, true) {
 		return web.Answer{}, web.Refusal(http.StatusForbidden, "error.role")

@@ -50,15 +50,15 @@ func products() Resource {
 			{Name: "delete", Op: "deleteProduct", Danger: true, Ends: true},
 			{
 				Name: "new_variant", Op: "createProductVariant", Adds: "variants", Form: true, Fields: variantFields,
-				Traits: &TraitsInput{Field: "attributes"},
+				Attributes: &AttributesInput{Field: "attributes"},
 			},
 			{
 				Name: "variant_matrix", Op: "createVariantMatrix", Adds: "variants", Form: true,
-				Fields: []string{"price", "cost", "status"}, Traits: &TraitsInput{Field: "axes", Matrix: true},
+				Fields: []string{"price", "cost", "status"}, Attributes: &AttributesInput{Field: "axes", Matrix: true},
 			},
 			{
 				Name: "edit_variant", Op: "updateProductVariant", Table: "variants", Param: "variantId", Form: true,
-				Fields: variantFields, Traits: &TraitsInput{Field: "attributes"},
+				Fields: variantFields, Attributes: &AttributesInput{Field: "attributes"},
 			},
 			{
 				Name: "hide_variant", Op: "deleteProductVariant", Table: "variants", Param: "variantId", Danger: true,
@@ -105,7 +105,7 @@ func categories() Resource {
 		Create: "createCategory",
 		Asks:   []string{"name", "parentId", "prefix", "sortOrder", "color", "icon"},
 		Columns: []Column{
-			text("name"), words("path"), number("productsCount"), number("sortOrder"), text("prefix").Less(), text("source").Less(),
+			text("name"), texts("path"), number("productsCount"), number("sortOrder"), text("prefix").Less(), text("source").Less(),
 			code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
 		},
 		Facts: []Column{code("parentId").Of("categories", "parentId")},

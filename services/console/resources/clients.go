@@ -17,7 +17,7 @@ func clients() Resource {
 		},
 		Columns: []Column{
 			text("displayName"), word("kind"), state("status"), text("phone"), text("email"), amount("balance"), number("points"),
-			words("tags"), text("assignedToName").Less(), text("companyName").Less(), text("inn").Less(),
+			texts("tags"), text("assignedToName").Less(), text("companyName").Less(), text("inn").Less(),
 			amount("creditLimit").Less(), entry("groupId").Less(), entry("priceListId").Less(), text("source").Less(),
 			code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
 		},

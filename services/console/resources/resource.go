@@ -65,7 +65,7 @@ const (
 	AsWord         // one of a few words that is no state
 	AsYes          // true or false
 	AsID           // for machines
-	AsWords        // several texts
+	AsTexts        // several texts
 	AsEntry        // id of an entry of a directory, which has a name
 	AsPairs        // texts by their names
 )
@@ -89,7 +89,7 @@ func state(name string) Column   { return Column{Name: name, Kind: AsState} }
 func word(name string) Column    { return Column{Name: name, Kind: AsWord} }
 func yes(name string) Column     { return Column{Name: name, Kind: AsYes} }
 func code(name string) Column    { return Column{Name: name, Kind: AsID} }
-func words(name string) Column   { return Column{Name: name, Kind: AsWords} }
+func texts(name string) Column   { return Column{Name: name, Kind: AsTexts} }
 func entry(name string) Column   { return Column{Name: name, Kind: AsEntry} }
 func pairs(name string) Column   { return Column{Name: name, Kind: AsPairs} }
 
@@ -123,22 +123,22 @@ type Table struct {
 
 // Command is an operation that changes a record.
 type Command struct {
-	Name   string // last part of its keys of texts
-	Op     string
-	When   func(r Record) bool // nil = always
-	Each   string              // field of the record with the values of param, each of which is a command of its own
-	Param  string              // parameter of the path beside id: a value of each, or the id of a row
-	Table  string              // the command is one of the rows of this table
-	Adds   string              // the command stands above this table, and adds rows to it
-	Form   bool                // people fill in fields
-	Fields []string            // that the form asks for, in order; nil = all that people fill in
-	Rows   *RowsInput          // quantities of lines that the form asks for
-	Traits *TraitsInput        // values of attributes that the form asks for
-	Danger bool
-	Makes  bool   // it answers another record of the resource, which the page leads to
-	Ends   bool   // the record is gone then
-	To     string // resource of the record that it makes, whose id is in the field idOf of the answer
-	IDOf   string
+	Name       string // last part of its keys of texts
+	Op         string
+	When       func(r Record) bool // nil = always
+	Each       string              // field of the record with the values of param, each of which is a command of its own
+	Param      string              // parameter of the path beside id: a value of each, or the id of a row
+	Table      string              // the command is one of the rows of this table
+	Adds       string              // the command stands above this table, and adds rows to it
+	Form       bool                // people fill in fields
+	Fields     []string            // that the form asks for, in order; nil = all that people fill in
+	Rows       *RowsInput          // quantities of lines that the form asks for
+	Attributes *AttributesInput    // values of attributes that the form asks for
+	Danger     bool
+	Makes      bool   // it answers another record of the resource, which the page leads to
+	Ends       bool   // the record is gone then
+	To         string // resource of the record that it makes, whose id is in the field idOf of the answer
+	IDOf       string
 }
 
 // LinesInput is a field of a body with the lines of a new document.
@@ -156,8 +156,8 @@ type RowsInput struct {
 	Only  string // kind of the lines; "" = all
 }
 
-// TraitsInput is a field of a body with values of the attributes that tell the variants of a product apart.
-type TraitsInput struct {
+// AttributesInput is a field of a body with values of the attributes that tell the variants of a product apart.
+type AttributesInput struct {
 	Field  string // of the body
 	Matrix bool   // several options of each attribute; each combination becomes a variant
 }

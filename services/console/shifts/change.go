@@ -25,12 +25,12 @@ var (
 // amounts are the fields in which people type money.
 var amounts = []string{"openingCash", "amount", "closingCash"}
 
-// minor is the form with its money as the API takes it.
-func minor(q *web.Request) url.Values {
+// parseAmounts is the form with its money as the API takes it.
+func parseAmounts(q *web.Request) url.Values {
 	form := maps.Clone(q.Form)
 	for _, name := range amounts {
 		if form.Has(name) {
-			form[name] = []string{fmt.Sprint(q.Minor(form.Get(name)))}
+			form[name] = []string{fmt.Sprint(q.ParseAmount(form.Get(name)))}
 		}
 	}
 	return form
@@ -72,7 +72,7 @@ func (pages *Pages) cash(ctx context.Context, q *web.Request) (web.Answer, error
 		return web.Answer{}, err
 	}
 	in := web.ByID(s.ID)
-	in.Key, in.Body = q.Form.Get("key"), q.BodyOf(web.Fields{Op: q.Operation("createCashMovement"), Only: cashFields}, minor(q))
+	in.Key, in.Body = q.Form.Get("key"), q.BodyOf(web.Fields{Op: q.Operation("createCashMovement"), Only: cashFields}, parseAmounts(q))
 	if _, err = web.Call[sales.CashMovement](ctx, q, "createCashMovement", in); err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.cash"), nil
 	}
@@ -86,7 +86,7 @@ func (pages *Pages) close(ctx context.Context, q *web.Request) (web.Answer, erro
 		return web.Answer{}, err
 	}
 	in := web.ByID(s.ID)
-	in.Version, in.Body = q.FormVersion(), q.BodyOf(web.Fields{Op: q.Operation("closeShift"), Only: closeFields}, minor(q))
+	in.Version, in.Body = q.FormVersion(), q.BodyOf(web.Fields{Op: q.Operation("closeShift"), Only: closeFields}, parseAmounts(q))
 	if _, err = web.Call[sales.Shift](ctx, q, "closeShift", in); err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.close"), nil
 	}
@@ -160,7 +160,7 @@ func choices[E any](ctx context.Context, q *web.Request, op string, choice func(
 
 // open opens a shift of the person.
 func (pages *Pages) open(ctx context.Context, q *web.Request) (web.Answer, error) {
-	s, err := web.Call[sales.Shift](ctx, q, "openShift", web.Input{Key: q.Form.Get("key"), Body: q.BodyOf(web.Fields{Op: q.Operation("openShift"), Only: openFields}, minor(q))})
+	s, err := web.Call[sales.Shift](ctx, q, "openShift", web.Input{Key: q.Form.Get("key"), Body: q.BodyOf(web.Fields{Op: q.Operation("openShift"), Only: openFields}, parseAmounts(q))})
 	if err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.open"), nil
 	}

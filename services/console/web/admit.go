@@ -80,8 +80,8 @@ func (q *Request) changes() bool {
 	return slices.ContainsFunc(q.grant.Scopes, func(scope string) bool { return access.Scopes{scope}.Allows("*", true) })
 }
 
-// unasked reports whether a page asks by itself, because it renews itself: that does not keep a session from ending for want of use.
-func (q *Request) unasked() bool {
+// renews reports whether a page asks by itself, because it renews itself: that does not keep a session from ending for want of use.
+func (q *Request) renews() bool {
 	return q.HTTP.Header.Get("X-Renews") != "" || strings.HasPrefix(q.HTTP.Header.Get("Accept"), "text/event-stream")
 }
 
@@ -91,7 +91,7 @@ func (a *App) identify(ctx context.Context, q *Request) error {
 	if err != nil {
 		return errAnonymous
 	}
-	if q.unasked() {
+	if q.renews() {
 		q.Session, err = a.cfg.Sessions.Peek(ctx, c.Value, q.Visit)
 	} else {
 		q.Session, err = a.cfg.Sessions.Session(ctx, c.Value, q.Visit)

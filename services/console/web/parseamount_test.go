@@ -33,6 +33,6 @@ func TestTypedAmounts(t *testing.T) {
 	} {
 		q := &Request{Company: company.Company{}}
 		q.Company.Currency = row.currency
-		require.Equal(t, row.want, q.Minor(row.typed), "%s %q", row.currency, row.typed)
+		require.Equal(t, row.want, q.ParseAmount(row.typed), "%s %q", row.currency, row.typed)
 	}
 }

@@ -18,7 +18,7 @@ type deliveryPage struct {
 	Note     web.Note
 	Facts    []web.Fact
 	Attempts web.Table
-	Asked    string // the last request, without its signature
+	Request  string // the last request, without its signature
 	Answer   string
 	Payload  string
 	API      web.Shown
@@ -47,7 +47,7 @@ func (pages *Pages) delivery(ctx context.Context, q *web.Request) (web.Answer, e
 		Note: fate(q, d.DeliveryRecord), Facts: deliveryFacts(q, d, s), Attempts: attempts(q, d.Attempts), Payload: web.Pretty(d.Payload), API: q.Show("getWebhookDelivery", web.ByID(id), d), Live: live,
 	}
 	if !gone {
-		p.Asked = asked(d, s)
+		p.Request = requestHead(d, s)
 		p.Header.Crumbs = append(p.Header.Crumbs, web.Link{Text: nameOf(s), Href: web.With(q.Path("/webhooks/"+s.ID.String()), "tab", tabDeliveries)})
 	}
 	if d.ResponseBody != nil {
@@ -76,8 +76,8 @@ func (pages *Pages) readDelivery(ctx context.Context, q *web.Request, id uuid.UU
 	return d, live, err
 }
 
-// asked is the head of the last request as the receiver got it. Signature and the values of extra headers are secrets.
-func asked(d webhooks.DeliveryDetail, s webhooks.Subscription) string {
+// requestHead is the head of the last request as the receiver got it. Signature and the values of extra headers are secrets.
+func requestHead(d webhooks.DeliveryDetail, s webhooks.Subscription) string {
 	if d.Attempt == 0 {
 		return ""
 	}
