@@ -99,7 +99,7 @@ func (pages *Pages) progress(ctx context.Context, q *web.Request) (web.Answer, e
 		in := parseListQuery(q, pages.resources[i], parse(q.Form.Get("query")))
 		p.Header.Crumbs = []web.Link{{Text: in.res.Heading(q), Href: in.address(q)}}
 	}
-	pages.standing(q, export, &p)
+	pages.showProgress(q, export, &p)
 	return web.Show("records/export", q.T("records.export"), p), nil
 }
 
@@ -112,8 +112,8 @@ func indexOf(all []resources.Resource, name string) int {
 	return -1
 }
 
-// standing says how far the job is, and what one may do.
-func (pages *Pages) standing(q *web.Request, export job.Record, p *progressPage) {
+// showProgress says how far the job is, and what one may do.
+func (pages *Pages) showProgress(q *web.Request, export job.Record, p *progressPage) {
 	at, count := q.Path("/exports/"+export.ID.String()), web.Decimal(strconv.FormatInt(export.Processed, 10))
 	switch export.Status {
 	case "done":

@@ -33,7 +33,7 @@ var dynamic = []string{
 	"directory.",
 	"done.",
 	"error.",
-	"fate.",
+	"delivery_summary.",
 	"field.",
 	"find.kind.",
 	"find.what.",

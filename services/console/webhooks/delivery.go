@@ -44,7 +44,7 @@ func (pages *Pages) delivery(ctx context.Context, q *web.Request) (web.Answer, e
 			Title: d.Event, Chip: &web.Chip{Kind: kinds[d.Status], Text: q.T("delivery." + d.Status)}, Facts: testOf(q, d.DeliveryRecord),
 			Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}},
 		},
-		Note: fate(q, d.DeliveryRecord), Facts: deliveryFacts(q, d, s), Attempts: attempts(q, d.Attempts), Payload: web.Pretty(d.Payload), API: q.Show("getWebhookDelivery", web.ByID(id), d), Live: live,
+		Note: deliverySummary(q, d.DeliveryRecord), Facts: deliveryFacts(q, d, s), Attempts: attempts(q, d.Attempts), Payload: web.Pretty(d.Payload), API: q.Show("getWebhookDelivery", web.ByID(id), d), Live: live,
 	}
 	if !gone {
 		p.Request = requestHead(d, s)
@@ -105,12 +105,12 @@ func requestHead(d webhooks.DeliveryDetail, s webhooks.Subscription) string {
 	return b.String()
 }
 
-// fate says in a sentence what became of a delivery, and what happens next.
-func fate(q *web.Request, d webhooks.DeliveryRecord) web.Note {
-	n := web.Note{Kind: kinds[d.Status], Title: q.T("fate."+d.Status, d.Attempt)}
+// deliverySummary says in a sentence what became of a delivery, and what happens next.
+func deliverySummary(q *web.Request, d webhooks.DeliveryRecord) web.Note {
+	n := web.Note{Kind: kinds[d.Status], Title: q.T("delivery_summary."+d.Status, d.Attempt)}
 	switch d.Status {
 	case statusFailed:
-		n.Text = Answer(q, d.HTTPCode, d.ErrorMessage) + " " + q.T("fate.failed.next")
+		n.Text = Answer(q, d.HTTPCode, d.ErrorMessage) + " " + q.T("delivery_summary.failed.next")
 	case statusSuccess:
 		n.Text = Answer(q, d.HTTPCode, nil)
 	default:

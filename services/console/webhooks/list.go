@@ -75,7 +75,7 @@ var urgency = []string{disabled, circuitOpen, failing, slow, paused, healthy}
 
 func troubleFirst(subs []webhooks.Subscription, activity map[uuid.UUID]*webhooks.Activity) {
 	rank := func(s webhooks.Subscription) int {
-		if i := slices.Index(urgency, standing(s)); i >= 0 {
+		if i := slices.Index(urgency, statusOf(s)); i >= 0 {
 			return i
 		}
 		return len(urgency)

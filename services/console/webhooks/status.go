@@ -68,8 +68,8 @@ var kinds = map[string]string{
 	statusPending: web.Warn, statusDelivering: web.Info, statusSuccess: web.Good, statusFailed: web.Bad,
 }
 
-// standing is the one word for a subscription: whether it is in service, and else how its receiver does.
-func standing(s webhooks.Subscription) string {
+// statusOf is the status of a subscription in one word: whether it is in service, and else how its receiver does.
+func statusOf(s webhooks.Subscription) string {
 	if s.Status == paused || s.Status == disabled {
 		return s.Status
 	}
@@ -77,13 +77,13 @@ func standing(s webhooks.Subscription) string {
 }
 
 func stateOf(q *web.Request, s webhooks.Subscription) web.Chip {
-	word := standing(s)
+	word := statusOf(s)
 	return web.Chip{Kind: kinds[word], Text: q.T("health." + word)}
 }
 
 // InTrouble reports whether somebody has to look at a subscription.
 func InTrouble(s webhooks.Subscription) bool {
-	word := standing(s)
+	word := statusOf(s)
 	return word == disabled || word == failing || word == circuitOpen
 }
 
@@ -112,7 +112,7 @@ func Sentence(q *web.Request, s webhooks.Subscription) web.Note { return sentenc
 
 // sentence says what is the case with a receiver and what happens next. waiting is the newest of what waits for it, if anything.
 func sentence(q *web.Request, s webhooks.Subscription, waiting []webhooks.DeliveryRecord, a *webhooks.Activity) web.Note {
-	h, word := s.Health, standing(s)
+	h, word := s.Health, statusOf(s)
 	n := web.Note{Kind: kinds[word], Title: q.T("sentence." + word)}
 	switch word {
 	case disabled:
@@ -143,7 +143,7 @@ func sentence(q *web.Request, s webhooks.Subscription, waiting []webhooks.Delive
 // trouble says what a receiver answers, since when, and when it is asked again.
 func trouble(q *web.Request, s webhooks.Subscription) (title, text string) {
 	h := s.Health
-	title = q.T("sentence." + standing(s))
+	title = q.T("sentence." + statusOf(s))
 	switch {
 	case h.FailingSince != nil && h.LastError != nil && h.LastError.HTTPCode != nil:
 		title = q.T("sentence.failing.answers", *h.LastError.HTTPCode, q.At(h.FailingSince.Std()).Short())

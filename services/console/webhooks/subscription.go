@@ -32,13 +32,13 @@ type subscription struct {
 
 type overviewPage struct {
 	subscription
-	Note    web.Note
-	Test    *testAnswer
-	Figures []web.Figure
-	Chart   *web.Chart
-	Stand   []web.Fact
-	Table   web.Table
-	Live    string
+	Note        web.Note
+	Test        *testAnswer
+	Figures     []web.Figure
+	Chart       *web.Chart
+	StatusFacts []web.Fact
+	Table       web.Table
+	Live        string
 }
 
 // testAnswer is what the receiver answered to a test message.
@@ -118,7 +118,7 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s webhooks.Sub
 	}
 	a, page := activity[s.ID], q.Path("/webhooks/"+s.ID.String())
 	p := overviewPage{
-		subscription: head, Live: live, Note: sentence(q, s, waiting.Items, a), Figures: figures(q, s, a), Stand: stand(q, s, a, waiting.Items),
+		subscription: head, Live: live, Note: sentence(q, s, waiting.Items, a), Figures: figures(q, s, a), StatusFacts: statusFacts(q, s, a, waiting.Items),
 		Chart: q.Bars(q.T("webhooks.hourly"), web.Span{From: a.Hours[0].From, Step: a.Hours[1].From.Sub(a.Hours[0].From)}, hoursOf(q, a)...),
 		Table: deliveryTable(q, found, nil, ""),
 	}
@@ -157,8 +157,8 @@ func figures(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) []we
 	}
 }
 
-// stand says where the deliveries of the last 24 hours stand, and what the newest open ones wait for.
-func stand(q *web.Request, s webhooks.Subscription, a *webhooks.Activity, waiting []webhooks.DeliveryRecord) []web.Fact {
+// statusFacts says where the deliveries of the last 24 hours stand, and what the newest open ones wait for.
+func statusFacts(q *web.Request, s webhooks.Subscription, a *webhooks.Activity, waiting []webhooks.DeliveryRecord) []web.Fact {
 	page := q.Path("/webhooks/" + s.ID.String())
 	fact := func(status, text string) web.Fact {
 		return web.Fact{Label: q.T("delivery." + status), Cell: web.LinkTo(text, web.With(page, "tab", tabDeliveries, "status", status))}
