@@ -223,7 +223,7 @@ func TestEveryPageOfARecord(t *testing.T) {
 		get, _ := p.external.Operation(res.Get)
 		title := fmt.Sprint(p.call(own, p.external, http.MethodGet, strings.Replace(get.Path, "{id}", id, 1), "")[res.Title])
 		require.Contains(t, page.body, title, at)
-		require.Contains(t, owner.ask(http.MethodGet, root+res.At, nil).body, title, res.At)
+		require.Contains(t, owner.ask(http.MethodGet, root+res.Address, nil).body, title, res.Address)
 		if res.Find != nil && res.Find.Names {
 			found := owner.ask(http.MethodGet, root+"/find?q="+url.QueryEscape(title), nil)
 			require.Contains(t, found.location+found.body, at+"/"+id, "%s is not found by its name", at)
@@ -260,8 +260,8 @@ func TestReportsOfLists(t *testing.T) {
 		if res.Report == "" {
 			continue
 		}
-		at := root + res.At + "/report"
-		require.Contains(t, viewer.ask(http.MethodGet, root+res.At, nil).body, `href="`+at+`"`, "the list leads to it")
+		at := root + res.Address + "/report"
+		require.Contains(t, viewer.ask(http.MethodGet, root+res.Address, nil).body, `href="`+at+`"`, "the list leads to it")
 		days := "?from=" + rolestest.Today(-30) + "&to=" + rolestest.Today(0)
 		if res.Name == "bookings" { // the booking is to come
 			days = "?from=2040-01-01&to=2040-12-30"

@@ -78,7 +78,7 @@ func (pages *Pages) formFor(q *web.Request, p place, e entry, f web.Fields, page
 		page.Facts = append(page.Facts, web.Fact{Label: q.Label(name), Cell: e.cell(q, name, nil).With(q.T("directories.fixed"))})
 	}
 	if changes(q, p.Directory) {
-		page.Form = &web.Form{Post: p.at(q, "/"+e.id()), Button: q.T("directories.save"), Fields: fields, Fault: faultOf(f.Err, fields)}
+		page.Form = &web.Form{Post: p.address(q, "/"+e.id()), Button: q.T("directories.save"), Fields: fields, Fault: faultOf(f.Err, fields)}
 		if v := e.number("version"); v > 0 {
 			page.Form.Hidden = map[string]string{"version": strconv.FormatInt(v, 10)}
 		}
@@ -104,7 +104,7 @@ func actionsOf(q *web.Request, p place, e entry) (all []web.Action) {
 	if !changes(q, p.Directory) {
 		return nil
 	}
-	at := p.at(q, "/"+e.id())
+	at := p.address(q, "/"+e.id())
 	if p.Name == "warehouses" && !e.is("isDefault") {
 		all = append(all, web.Action{ID: "default", Text: q.T("directories.make_default"), Post: at + "/default", Confirm: q.T("directories.make_default.confirm", e.title())})
 	}
@@ -138,7 +138,7 @@ func (pages *Pages) more(ctx context.Context, q *web.Request, p place, e entry, 
 			return err
 		}
 		if changes(q, part) {
-			t.New = &web.Link{Text: q.T("directory." + part.Name + ".new"), Href: of.at(q, "/new")}
+			t.New = &web.Link{Text: q.T("directory." + part.Name + ".new"), Href: of.address(q, "/new")}
 		}
 		page.Parts = append(page.Parts, t)
 	}
@@ -173,7 +173,7 @@ func (pages *Pages) change(ctx context.Context, q *web.Request, p place, operati
 	if refused(err) {
 		return pages.showWith(ctx, q, p, err, inForm)
 	}
-	return web.Go(web.With(p.at(q, "/"+p.id(q)), "done", done)), err
+	return web.Go(web.With(p.address(q, "/"+p.id(q)), "done", done)), err
 }
 
 func (pages *Pages) remove(ctx context.Context, q *web.Request, p place) (web.Answer, error) {

@@ -120,7 +120,7 @@ func (pages *Pages) formOf(ctx context.Context, q *web.Request, p place, f web.F
 	if err != nil {
 		return web.Answer{}, err
 	}
-	form := web.Form{Post: p.at(q, "/new"), Button: q.T("directories.create"), Fields: q.FieldsOf(f)}
+	form := web.Form{Post: p.address(q, "/new"), Button: q.T("directories.create"), Fields: q.FieldsOf(f)}
 	if len(form.Fields) > 0 {
 		form.Fields[0].Focus = f.Err == nil
 	}
@@ -141,7 +141,7 @@ func faultOf(err error, fields []web.Field) string {
 func (pages *Pages) crumbs(ctx context.Context, q *web.Request, p place) ([]web.Link, error) {
 	crumbs := []web.Link{{Text: q.T("area.directories"), Href: q.Path("/directories")}}
 	if p.of == nil {
-		return append(crumbs, web.Link{Text: q.T("directory." + p.Name), Href: p.at(q, "")}), nil
+		return append(crumbs, web.Link{Text: q.T("directory." + p.Name), Href: p.address(q, "")}), nil
 	}
 	owner, err := pages.entry(ctx, q, place{Directory: *p.of}, p.owner)
 	if err != nil {
@@ -200,7 +200,7 @@ func (pages *Pages) create(ctx context.Context, q *web.Request, p place) (web.An
 	}
 	to := p.back(q)
 	if len(p.Parts) > 0 || p.Name == "price-lists" || p.Name == "resources" { // there is more to set up
-		to = p.at(q, "/"+made.id())
+		to = p.address(q, "/"+made.id())
 	}
 	return web.Go(web.With(to, "done", "created")), nil
 }

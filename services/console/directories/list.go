@@ -67,9 +67,9 @@ func (pages *Pages) tableOf(ctx context.Context, q *web.Request, p place, all []
 	t := web.Ordered{Table: web.Table{Label: q.T("directory." + p.Name)}, Moved: q.Form.Get("moved"), Down: q.Form.Get("to") == "down"}
 	t.Empty = web.Empty{Title: q.T("directory." + p.Name + ".none"), Text: q.T("directory." + p.Name + ".about")}
 	if changes(q, p.Directory) {
-		t.Empty.Action = &web.Link{Text: q.T("directory." + p.Name + ".new"), Href: p.at(q, "/new")}
+		t.Empty.Action = &web.Link{Text: q.T("directory." + p.Name + ".new"), Href: p.address(q, "/new")}
 		if p.Ordered && len(all) > 1 {
-			t.Order = p.at(q, "/order")
+			t.Order = p.address(q, "/order")
 		}
 	}
 	chosen := map[string]names{}
@@ -94,7 +94,7 @@ func (pages *Pages) tableOf(ctx context.Context, q *web.Request, p place, all []
 		for i, column := range p.Columns {
 			cell := e.cell(q, column, chosen[column])
 			if i == 0 && !e.builtIn() {
-				cell.Href = p.at(q, "/"+e.id())
+				cell.Href = p.address(q, "/"+e.id())
 			}
 			if i == 0 && e.is("isInitial") {
 				cell = cell.With(q.T("directories.initial"))

@@ -186,7 +186,7 @@ func (pages *Pages) setPrice(ctx context.Context, q *web.Request) (web.Answer, e
 	if refused(err) {
 		return pages.showWith(ctx, q, p, err, false)
 	}
-	return web.Go(web.With(p.at(q, "/"+id), "item", q.Form.Get("item"), "done", "saved")), err
+	return web.Go(web.With(p.address(q, "/"+id), "item", q.Form.Get("item"), "done", "saved")), err
 }
 
 func (pages *Pages) removePrice(ctx context.Context, q *web.Request) (web.Answer, error) {
@@ -196,5 +196,5 @@ func (pages *Pages) removePrice(ctx context.Context, q *web.Request) (web.Answer
 	if refused(err) {
 		return pages.showWith(ctx, q, p, err, false)
 	}
-	return web.Go(web.With(p.at(q, "/"+id), "done", "deleted")), err
+	return web.Go(web.With(p.address(q, "/"+id), "done", "deleted")), err
 }

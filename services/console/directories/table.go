@@ -32,8 +32,8 @@ func placeOf(q *web.Request, d resources.Directory, of *resources.Directory) pla
 	return p
 }
 
-// at is the address of the list, or of what follows it.
-func (p place) at(q *web.Request, rest string) string {
+// address is the address of the list, or of what follows it.
+func (p place) address(q *web.Request, rest string) string {
 	if p.of == nil {
 		return q.Path("/directories/" + p.Name + rest)
 	}
@@ -43,7 +43,7 @@ func (p place) at(q *web.Request, rest string) string {
 // back is where a person goes from an entry: the list, or the entry that a part belongs to.
 func (p place) back(q *web.Request) string {
 	if p.of == nil {
-		return p.at(q, "")
+		return p.address(q, "")
 	}
 	return q.Path("/directories/" + p.of.Name + "/" + p.owner)
 }

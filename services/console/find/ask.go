@@ -142,7 +142,7 @@ func ask(res resources.Resource, filter url.Values, what string, sure func(recor
 		}
 		if page.HasMore {
 			query.Del("pageSize")
-			out.more = res.At + "?" + query.Encode()
+			out.more = res.Address + "?" + query.Encode()
 		}
 		return out, nil
 	}

@@ -21,9 +21,9 @@ const (
 )
 
 // stock counts what has to be ordered again.
-func (pages *Pages) stock(ctx context.Context, q *web.Request) (part, error) {
+func (pages *Pages) stock(ctx context.Context, q *web.Request) (finding, error) {
 	if !q.Sees(web.Warehouse) || !q.MayCall("listStocks") {
-		return part{}, nil
+		return finding{}, nil
 	}
 	found, err := web.List[warehouse.StockItem](ctx, q, "listStocks", warehouse.StockFilter{Params: list.Params{PageSize: 1}, GroupBy: "product", Level: []string{"reorder"}})
 	f := web.Figure{Label: q.T("home.reorder"), Href: web.With(q.Path("/stock"), "level", "reorder")}
@@ -31,20 +31,20 @@ func (pages *Pages) stock(ctx context.Context, q *web.Request) (part, error) {
 		return unknown(q, f), nil
 	}
 	if err != nil {
-		return part{}, err
+		return finding{}, err
 	}
 	n := record.OrZero(found.Total)
 	f.Value, f.Kind, f.Detail = web.Decimal(strconv.FormatInt(n, 10)), web.Good, q.T("home.reorder.none")
 	if n > 0 {
 		f.Kind, f.Detail = web.Warn, q.T("home.reorder.some")
 	}
-	return part{figures: []web.Figure{f}}, nil
+	return finding{figures: []web.Figure{f}}, nil
 }
 
 // shifts counts the open ones, and lists those that somebody has probably forgotten.
-func (pages *Pages) shifts(ctx context.Context, q *web.Request) (out part, err error) {
+func (pages *Pages) shifts(ctx context.Context, q *web.Request) (out finding, err error) {
 	if !q.Sees(web.Sales) || !q.MayCall("listShifts") {
-		return part{}, nil
+		return finding{}, nil
 	}
 	found, err := web.List[sales.Shift](ctx, q, "listShifts", sales.ShiftFilter{Params: list.Params{PageSize: 20, Order: "asc"}, Sort: "createdAt", Status: []string{"open"}})
 	f := web.Figure{Label: q.T("home.shifts"), Href: web.With(q.Path("/shifts"), "status", "open")}
@@ -52,7 +52,7 @@ func (pages *Pages) shifts(ctx context.Context, q *web.Request) (out part, err e
 		return unknown(q, f), nil
 	}
 	if err != nil {
-		return part{}, err
+		return finding{}, err
 	}
 	n := record.OrZero(found.Total)
 	if f.Value = web.Decimal(strconv.FormatInt(n, 10)); n == 0 {
@@ -70,7 +70,7 @@ func (pages *Pages) shifts(ctx context.Context, q *web.Request) (out part, err e
 }
 
 // receivers counts them, and lists those that somebody has to look at.
-func (pages *Pages) receivers(ctx context.Context, q *web.Request) (out part, err error) {
+func (pages *Pages) receivers(ctx context.Context, q *web.Request) (out finding, err error) {
 	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return out, err
@@ -94,7 +94,7 @@ func (pages *Pages) receivers(ctx context.Context, q *web.Request) (out part, er
 }
 
 // tokens counts and lists those that expire soon.
-func (pages *Pages) tokens(ctx context.Context, q *web.Request) (out part, err error) {
+func (pages *Pages) tokens(ctx context.Context, q *web.Request) (out finding, err error) {
 	all, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
 	if err != nil {
 		return out, err

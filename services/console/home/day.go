@@ -29,7 +29,7 @@ type figure struct {
 	filter []string
 }
 
-func (pages *Pages) sales(ctx context.Context, q *web.Request) (part, error) {
+func (pages *Pages) sales(ctx context.Context, q *web.Request) (finding, error) {
 	return counted(ctx, q, figure{web.Sales, "reportSales", "sales", "/sales", []string{"kind", "sale"}}, func(all reports.SalesReport) (days []day) {
 		for _, d := range all.Rows {
 			days = append(days, day{d.Day, d.SalesCount, int64(d.SalesTotal)})
@@ -38,7 +38,7 @@ func (pages *Pages) sales(ctx context.Context, q *web.Request) (part, error) {
 	})
 }
 
-func (pages *Pages) orders(ctx context.Context, q *web.Request) (part, error) {
+func (pages *Pages) orders(ctx context.Context, q *web.Request) (finding, error) {
 	f := figure{web.Orders, "reportOrders", "orders", "/orders", []string{"status", "new,confirmed,in_progress,ready,completed"}}
 	return counted(ctx, q, f, func(all reports.OrdersReport) (days []day) {
 		for _, d := range all.Rows {
@@ -48,7 +48,7 @@ func (pages *Pages) orders(ctx context.Context, q *web.Request) (part, error) {
 	})
 }
 
-func (pages *Pages) bookings(ctx context.Context, q *web.Request) (part, error) {
+func (pages *Pages) bookings(ctx context.Context, q *web.Request) (finding, error) {
 	f := figure{web.Bookings, "reportBookings", "bookings", "/bookings/list", []string{"status", "pending,confirmed,completed,no_show"}}
 	return counted(ctx, q, f, func(all reports.BookingsReport) (days []day) {
 		for _, d := range all.Rows {
@@ -59,9 +59,9 @@ func (pages *Pages) bookings(ctx context.Context, q *web.Request) (part, error) 
 }
 
 // counted is a figure of today, beside that of the same day of last week. R is what the report returns.
-func counted[R any](ctx context.Context, q *web.Request, f figure, days func(R) []day) (part, error) {
+func counted[R any](ctx context.Context, q *web.Request, f figure, days func(R) []day) (finding, error) {
 	if !q.Sees(f.area) || !q.MayCall(f.report) {
-		return part{}, nil
+		return finding{}, nil
 	}
 	date, from, to := today(q)
 	before := q.Now.In(q.Zone).AddDate(0, 0, -7).Format(time.DateOnly)
@@ -71,7 +71,7 @@ func counted[R any](ctx context.Context, q *web.Request, f figure, days func(R) 
 		return unknown(q, out), nil
 	}
 	if err != nil {
-		return part{}, err
+		return finding{}, err
 	}
 	var count, sum, countBefore int64
 	for _, d := range days(report) {
@@ -87,16 +87,16 @@ func counted[R any](ctx context.Context, q *web.Request, f figure, days func(R) 
 	if count >= countBefore && count > 0 {
 		out.Kind = web.Good
 	}
-	return part{figures: []web.Figure{out}, said: q.T("home."+f.name+".said", count)}, nil
+	return finding{figures: []web.Figure{out}, said: q.T("home."+f.name+".said", count)}, nil
 }
 
 // late reports whether a figure cannot be had now, because the records that it counts are too many.
 func late(err error) bool { return apierr.Is(err, list.TooExpensive) }
 
 // unknown is a figure that cannot be had now.
-func unknown(q *web.Request, f web.Figure) part {
+func unknown(q *web.Request, f web.Figure) finding {
 	f.Value, f.Detail = "–", q.T("home.adding")
-	return part{figures: []web.Figure{f}}
+	return finding{figures: []web.Figure{f}}
 }
 
 // change is a difference with its sign.

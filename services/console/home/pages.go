@@ -34,8 +34,8 @@ type page struct {
 	Trouble web.Table
 }
 
-// part is what one of the reads finds.
-type part struct {
+// finding is what one of the reads finds.
+type finding struct {
 	figures []web.Figure
 	trouble [][]web.Cell
 	said    string // a part of the sentence; "" = nothing
@@ -45,13 +45,13 @@ type part struct {
 const atOnce = 4
 
 func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	reads := []func(context.Context, *web.Request) (part, error){pages.sales, pages.orders, pages.bookings, pages.stock, pages.shifts, pages.receivers, pages.tokens}
-	parts := make([]part, len(reads))
+	reads := []func(context.Context, *web.Request) (finding, error){pages.sales, pages.orders, pages.bookings, pages.stock, pages.shifts, pages.receivers, pages.tokens}
+	findings := make([]finding, len(reads))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i, read := range reads {
 		group.Go(func() (err error) {
-			parts[i], err = read(within, q)
+			findings[i], err = read(within, q)
 			return err
 		})
 	}
@@ -63,7 +63,7 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 		Trouble: web.Table{Label: q.T("home.trouble"), Columns: []web.Column{{Text: q.T("home.what")}, {Text: q.T("people.status")}, {Text: q.T("home.next")}}},
 	}
 	var said []string
-	for _, one := range parts {
+	for _, one := range findings {
 		p.Figures = append(p.Figures, one.figures...)
 		p.Trouble.Rows = append(p.Trouble.Rows, one.trouble...)
 		if one.said != "" {

@@ -20,14 +20,14 @@ type attributeFields resources.AttributesInput
 const attributePrefix = "attribute."
 
 // prepare reads what the form of a command needs beside the record: the row that it changes, and attributes.
-func (pages *Pages) prepare(ctx context.Context, q *web.Request, s *shown, c resources.Command, part string) error {
+func (pages *Pages) prepare(ctx context.Context, q *web.Request, s *shown, c resources.Command, target string) error {
 	if c.Table != "" && q.Operation(c.Op).Method == http.MethodPatch {
 		i := slices.IndexFunc(s.res.Tables, func(t resources.Table) bool { return t.Name == c.Table })
 		rows, _, err := pages.entries(ctx, q, *s, s.res.Tables[i])
 		if err != nil {
 			return err
 		}
-		if i = slices.IndexFunc(rows, func(r resources.Record) bool { return r.Text("id") == part }); i < 0 {
+		if i = slices.IndexFunc(rows, func(r resources.Record) bool { return r.Text("id") == target }); i < 0 {
 			return web.NoPage()
 		}
 		s.row = rows[i]

@@ -21,14 +21,14 @@ func has(q *web.Request, key string) bool { return q.T(key) != key }
 // buttons are the commands of the record as it is: links to forms, and buttons where nothing is to be filled in.
 func (pages *Pages) buttons(q *web.Request, s shown) (links []web.Link, actions []web.Action) {
 	for _, c := range s.res.Commands {
-		if c.Table+c.Adds != "" || c.When != nil && !c.When(s.record) || !q.MayCall(c.Op) {
+		if c.Table+c.AddsTo != "" || c.When != nil && !c.When(s.record) || !q.MayCall(c.Op) {
 			continue
 		}
 		switch {
 		case c.Form:
-			links = append(links, web.Link{Text: q.T("records.do." + c.Name), Href: s.at(q) + "/do/" + c.Name})
-		case c.Each != "":
-			for _, v := range s.record.Texts(c.Each) {
+			links = append(links, web.Link{Text: q.T("records.do." + c.Name), Href: s.address(q) + "/do/" + c.Name})
+		case c.ForEach != "":
+			for _, v := range s.record.Texts(c.ForEach) {
 				a := action(q, s, c, s.record.Text("version"), v)
 				a.Text = q.T("records.do."+c.Name, q.InlineWord(v))
 				actions = append(actions, a)
@@ -41,17 +41,17 @@ func (pages *Pages) buttons(q *web.Request, s shown) (links []web.Link, actions 
 }
 
 // action is the button of a command without fields. One that cannot be taken back says first what will happen.
-func action(q *web.Request, s shown, c resources.Command, version, part string) web.Action {
+func action(q *web.Request, s shown, c resources.Command, version, target string) web.Action {
 	a := web.Action{
-		ID: strings.TrimSuffix("do-"+c.Name+"-"+part, "-"), Text: q.T("records.do." + c.Name), Post: s.at(q) + "/do/" + c.Name,
-		Values: map[string]string{"version": version, "key": uuid.NewString(), "part": part},
+		ID: strings.TrimSuffix("do-"+c.Name+"-"+target, "-"), Text: q.T("records.do." + c.Name), Post: s.address(q) + "/do/" + c.Name,
+		Values: map[string]string{"version": version, "key": uuid.NewString(), "part": target},
 	}
-	if c.Danger || resources.Over(part) {
+	if c.Danger || resources.Over(target) {
 		a.Kind = "danger"
 	}
 	key := "records.confirm." + c.Name
-	if c.Each != "" {
-		key += "." + part
+	if c.ForEach != "" {
+		key += "." + target
 	}
 	if has(q, key) {
 		a.Confirm = q.T(key)
@@ -75,7 +75,7 @@ func (pages *Pages) rowCommand(q *web.Request, s shown, c resources.Command, r r
 		return web.Cell{}
 	}
 	if c.Form {
-		return web.LinkTo(q.T("records.do."+c.Name), web.With(s.at(q)+"/do/"+c.Name, "part", r.Text("id"), "version", r.Text("version")))
+		return web.LinkTo(q.T("records.do."+c.Name), web.With(s.address(q)+"/do/"+c.Name, "part", r.Text("id"), "version", r.Text("version")))
 	}
 	a := action(q, s, c, r.Text("version"), r.Text("id"))
 	a.Small = true
@@ -85,8 +85,8 @@ func (pages *Pages) rowCommand(q *web.Request, s shown, c resources.Command, r r
 // additions are links to the forms that add rows to a table.
 func (pages *Pages) additions(q *web.Request, s shown, t resources.Table) (links []web.Link) {
 	for _, c := range s.res.Commands {
-		if c.Adds == t.Name && q.MayCall(c.Op) {
-			links = append(links, web.Link{Text: q.T("records.do." + c.Name), Href: s.at(q) + "/do/" + c.Name})
+		if c.AddsTo == t.Name && q.MayCall(c.Op) {
+			links = append(links, web.Link{Text: q.T("records.do." + c.Name), Href: s.address(q) + "/do/" + c.Name})
 		}
 	}
 	return links
@@ -109,19 +109,19 @@ func (pages *Pages) form(res resources.Resource, c resources.Command) web.Handle
 			return web.Answer{}, err
 		}
 		if !q.MayCall(c.Op) {
-			return web.Go(s.at(q)), nil // where nothing offers the form
+			return web.Go(s.address(q)), nil // where nothing offers the form
 		}
 		if c.Table == "" && c.When != nil && !c.When(s.record) {
 			return pages.page(ctx, q, s, "", &web.Note{Kind: web.Warn, Title: q.T("records.not_now"), Text: q.T("records.not_now.text")})
 		}
-		d := draft{version: s.record.Text("version"), part: q.Form.Get("part")}
+		d := draft{version: s.record.Text("version"), target: q.Form.Get("part")}
 		if c.Table != "" {
-			if d.part == "" {
-				return web.Go(web.With(s.at(q), "tab", c.Table)), nil // where the rows are
+			if d.target == "" {
+				return web.Go(web.With(s.address(q), "tab", c.Table)), nil // where the rows are
 			}
 			d.version = q.Form.Get("version")
 		}
-		if err := pages.prepare(ctx, q, &s, c, d.part); err != nil {
+		if err := pages.prepare(ctx, q, &s, c, d.target); err != nil {
 			return web.Answer{}, err
 		}
 		if s.row != nil {
@@ -133,8 +133,8 @@ func (pages *Pages) form(res resources.Resource, c resources.Command) web.Handle
 
 // draft is what a form has that was not sent yet, or was refused.
 type draft struct {
-	version, part string
-	typed         url.Values
+	version, target string
+	typed           url.Values
 }
 
 // commandForm shows the form of a command, with what was typed and with what the API says of it.
@@ -145,11 +145,11 @@ func (pages *Pages) commandForm(ctx context.Context, q *web.Request, s shown, c 
 	}
 	title := q.T("records.do." + c.Name)
 	p := formPage{
-		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.At)}, {Text: titleOf(q, s.res, s.record), Href: s.at(q)}}},
-		Form:   web.Form{Post: s.at(q) + "/do/" + c.Name, Button: title, Fields: fields, Hidden: map[string]string{"version": d.version, "part": d.part, "key": keyOf(d.typed, refusal)}},
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.Address)}, {Text: titleOf(q, s.res, s.record), Href: s.address(q)}}},
+		Form:   web.Form{Post: s.address(q) + "/do/" + c.Name, Button: title, Fields: fields, Hidden: map[string]string{"version": d.version, "part": d.target, "key": keyOf(d.typed, refusal)}},
 		Rows:   rowsOf(q, s, c, d.typed, refusal),
 	}
-	p.API.Curl = q.Curl(c.Op, web.Input{Path: pathOf(s, c, d.part), Body: bodyOf(q, s, c, filled(fields, p.Rows))})
+	p.API.Curl = q.Curl(c.Op, web.Input{Path: pathOf(s, c, d.target), Body: bodyOf(q, s, c, filled(fields, p.Rows))})
 	if c.Danger {
 		p.Form.Kind = "danger"
 	}
@@ -218,10 +218,10 @@ func keyOf(typed url.Values, refusal error) string {
 }
 
 // pathOf are the parameters of the path of a command.
-func pathOf(s shown, c resources.Command, part string) map[string]string {
+func pathOf(s shown, c resources.Command, target string) map[string]string {
 	path := map[string]string{"id": s.id}
 	if c.Param != "" {
-		path[c.Param] = part
+		path[c.Param] = target
 	}
 	return path
 }
@@ -306,13 +306,13 @@ func (pages *Pages) do(res resources.Resource, c resources.Command) web.Handler 
 		if err != nil {
 			return web.Answer{}, err
 		}
-		d := draft{version: q.Form.Get("version"), part: q.Form.Get("part"), typed: q.Form}
-		in := web.Input{Path: pathOf(s, c, d.part), Key: idOr(q.Form.Get("key")), Version: versionOf(d.version)}
-		if in.Version == 0 || c.Param != "" && d.part == "" {
+		d := draft{version: q.Form.Get("version"), target: q.Form.Get("part"), typed: q.Form}
+		in := web.Input{Path: pathOf(s, c, d.target), Key: idOr(q.Form.Get("key")), Version: versionOf(d.version)}
+		if in.Version == 0 || c.Param != "" && d.target == "" {
 			return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
 		}
 		if c.Form {
-			if err := pages.prepare(ctx, q, &s, c, d.part); err != nil {
+			if err := pages.prepare(ctx, q, &s, c, d.target); err != nil {
 				return web.Answer{}, err
 			}
 			in.Body = bodyOf(q, s, c, q.Form)
@@ -361,9 +361,9 @@ func (pages *Pages) next(q *web.Request, s shown, c resources.Command, raw web.J
 		}
 	}
 	if c.Ends {
-		return web.With(q.Path(s.res.At), "done", "records_gone")
+		return web.With(q.Path(s.res.Address), "done", "records_gone")
 	}
-	return web.With(s.at(q), "tab", c.Table+c.Adds, "done", "records")
+	return web.With(s.address(q), "tab", c.Table+c.AddsTo, "done", "records")
 }
 
 // bodyOf is the body of a command from its form.

@@ -19,7 +19,7 @@ func creation(res resources.Resource) resources.Command {
 func (pages *Pages) newForm(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		if !q.MayCall(res.Create) {
-			return web.Go(q.Path(res.At)), nil // where nothing offers the form
+			return web.Go(q.Path(res.Address)), nil // where nothing offers the form
 		}
 		return pages.creationForm(ctx, q, res, nil, nil)
 	}
@@ -34,8 +34,8 @@ func (pages *Pages) creationForm(ctx context.Context, q *web.Request, res resour
 	title := res.New(q)
 	lines := (*linesFields)(res.Lines).form(q, typed, refusal)
 	p := formPage{
-		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.At)}}},
-		Form:   web.Form{Post: q.Path(res.At + "/new"), Button: title, Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.Address)}}},
+		Form:   web.Form{Post: q.Path(res.Address + "/new"), Button: title, Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
 		Lines:  lines,
 		API:    web.Shown{Curl: q.Curl(c.Op, web.Input{Body: bodyOf(q, s, c, filled(fields, nil))})},
 	}
@@ -61,7 +61,7 @@ func (pages *Pages) create(res resources.Resource) web.Handler {
 			return web.Answer{}, err
 		}
 		if idOr(made.Text("id")) == "" {
-			return web.Go(web.With(q.Path(res.At), "done", "records")), nil
+			return web.Go(web.With(q.Path(res.Address), "done", "records")), nil
 		}
 		return web.Go(web.With(q.Path(res.Page+"/"+made.Text("id")), "done", "records")), nil
 	}

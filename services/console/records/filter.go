@@ -120,7 +120,7 @@ func (pages *Pages) filter(res resources.Resource) web.Handler {
 		in := listQueryOf(q, res)
 		title := q.T("records.filter.title", res.Heading(q))
 		p := filterPage{
-			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: in.address(q)}}}, Action: q.Path(res.At), Button: q.T("filter.apply"),
+			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: in.address(q)}}}, Action: q.Path(res.Address), Button: q.T("filter.apply"),
 			Columns: checks{Name: "columns", Label: q.T("records.columns.shown")},
 		}
 		names := &directories{q: q}

@@ -22,7 +22,7 @@ type listPage struct {
 	Search   string
 	Searches bool     // the API searches the list
 	Keep     []hidden // parameters that a search keeps
-	At       string
+	Address  string
 	Note     *web.Note
 	Table    web.Table
 	Save     *saveForm
@@ -41,8 +41,8 @@ func (pages *Pages) list(res resources.Resource) web.Handler {
 		if in.untidy {
 			return web.Go(in.address(q)), nil
 		}
-		p := listPage{At: q.Path(res.At), Tabs: pages.tabs(q, res), Search: in.query.Get("search"), Searches: in.searches, Keep: in.kept("search")}
-		p.Adjust = web.Link{Text: q.T("records.adjust"), Href: q.Path(res.At+"/filter") + in.encoded()}
+		p := listPage{Address: q.Path(res.Address), Tabs: pages.tabs(q, res), Search: in.query.Get("search"), Searches: in.searches, Keep: in.kept("search")}
+		p.Adjust = web.Link{Text: q.T("records.adjust"), Href: q.Path(res.Address+"/filter") + in.encoded()}
 		names := &directories{q: q}
 		found, err := pages.read(ctx, q, res, in.forAPI(q))
 		if p.Note = pages.noteOf(q, err); err != nil && p.Note == nil {
@@ -138,7 +138,7 @@ func (pages *Pages) tabs(q *web.Request, res resources.Resource) []web.Tab {
 	}
 	for _, r := range pages.resources {
 		if r.Area == res.Area {
-			tabs = append(tabs, web.Tab{Text: r.Heading(q), Href: q.Path(r.At), Current: r.Name == res.Name})
+			tabs = append(tabs, web.Tab{Text: r.Heading(q), Href: q.Path(r.Address), Current: r.Name == res.Name})
 		}
 	}
 	for _, r := range pages.resources {
@@ -234,7 +234,7 @@ func (pages *Pages) empty(q *web.Request, res resources.Resource, in listQuery) 
 	}
 	e := web.Empty{Title: q.T("records.none", res.Heading(q)), Text: q.T("records.none.text")}
 	if res.Create != "" && q.Allows(res.Scope, true) {
-		e.Text, e.Action = q.T("records.none.create"), &web.Link{Text: res.New(q), Href: q.Path(res.At + "/new")}
+		e.Text, e.Action = q.T("records.none.create"), &web.Link{Text: res.New(q), Href: q.Path(res.Address + "/new")}
 	}
 	return e
 }
@@ -242,14 +242,14 @@ func (pages *Pages) empty(q *web.Request, res resources.Resource, in listQuery) 
 // actions are what one may do with the list.
 func (pages *Pages) actions(q *web.Request, res resources.Resource, in listQuery, p *listPage) {
 	if res.Create != "" && q.Allows(res.Scope, true) {
-		p.Header.Links = append(p.Header.Links, web.Link{Text: res.New(q), Href: q.Path(res.At + "/new")})
+		p.Header.Links = append(p.Header.Links, web.Link{Text: res.New(q), Href: q.Path(res.Address + "/new")})
 	}
 	if !res.Export || !q.Allows("exports", true) || len(p.Table.Rows) == 0 {
 		return
 	}
 	for _, format := range []string{"csv", "xlsx"} {
 		p.Exports = append(p.Exports, web.Action{
-			Text: q.T("records.export." + format), Post: q.Path(res.At + "/export"), Values: map[string]string{"format": format, "query": in.values().Encode()},
+			Text: q.T("records.export." + format), Post: q.Path(res.Address + "/export"), Values: map[string]string{"format": format, "query": in.values().Encode()},
 		})
 	}
 }

@@ -158,10 +158,10 @@ func (in listQuery) encoded() string {
 func (in listQuery) done(q *web.Request, what string) string {
 	all := in.values()
 	all.Set("done", what)
-	return q.Path(in.res.At) + "?" + all.Encode()
+	return q.Path(in.res.Address) + "?" + all.Encode()
 }
 
-func (in listQuery) address(q *web.Request) string { return q.Path(in.res.At) + in.encoded() }
+func (in listQuery) address(q *web.Request) string { return q.Path(in.res.Address) + in.encoded() }
 
 // kept are the parameters that a form keeps which sets others.
 func (in listQuery) kept(but ...string) (all []hidden) {

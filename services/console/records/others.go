@@ -13,7 +13,7 @@ import (
 func factsOf(res resources.Resource, answer *httpapi.Shape) []resources.Column {
 	but := []string{res.Title, res.State, "version", "updatedAt"}
 	for _, c := range res.Commands {
-		but = append(but, c.Each)
+		but = append(but, c.ForEach)
 	}
 	return withOthers(slices.Concat(res.Columns, res.Facts), answer, but...)
 }

@@ -16,7 +16,7 @@ func TestFieldsThatNoTableNamesAreShown(t *testing.T) {
 	largest := float64(money.MaxAmount)
 	res := resources.Resource{
 		Title: "name", State: "status", Columns: []resources.Column{{Name: "phone"}, {Name: "clientName", ID: "clientId"}},
-		Commands: []resources.Command{{Each: "next"}},
+		Commands: []resources.Command{{ForEach: "next"}},
 	}
 	answer := &httpapi.Shape{Fields: []httpapi.Shape{
 		{Name: "id", Type: "string", Format: "uuid"},

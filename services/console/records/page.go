@@ -80,8 +80,8 @@ func (pages *Pages) find(ctx context.Context, q *web.Request, res resources.Reso
 	return s, decode(raw, &s.record)
 }
 
-// at is the address of the page.
-func (s shown) at(q *web.Request) string { return q.Path(s.res.Page + "/" + s.id) }
+// address is the address of the page.
+func (s shown) address(q *web.Request) string { return q.Path(s.res.Page + "/" + s.id) }
 
 // page shows a tab of a record.
 func (pages *Pages) page(ctx context.Context, q *web.Request, s shown, tab string, note *web.Note) (web.Answer, error) {
@@ -122,7 +122,7 @@ func titleOf(q *web.Request, res resources.Resource, r resources.Record) string 
 }
 
 func (pages *Pages) header(q *web.Request, s shown) web.Header {
-	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.At)}}}
+	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.Address)}}}
 	if state := s.record.Text(s.res.State); state != "" && state != "none" {
 		chip := value(q, resources.Column{Name: s.res.State, Kind: resources.AsState}, s.record).Chip
 		h.Chip = chip
@@ -136,9 +136,9 @@ func (pages *Pages) header(q *web.Request, s shown) web.Header {
 
 // tabsOf are the parts of the page: what it is, each list of the API that belongs to it, its events, its requests.
 func (pages *Pages) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
-	tabs := []web.Tab{{Text: q.T("records.tab.overview"), Href: s.at(q), Current: tab == ""}}
+	tabs := []web.Tab{{Text: q.T("records.tab.overview"), Href: s.address(q), Current: tab == ""}}
 	add := func(name string) {
-		tabs = append(tabs, web.Tab{Text: q.T("records.tab." + name), Href: web.With(s.at(q), "tab", name), Current: tab == name})
+		tabs = append(tabs, web.Tab{Text: q.T("records.tab." + name), Href: web.With(s.address(q), "tab", name), Current: tab == name})
 	}
 	for _, t := range s.res.Tables {
 		if t.Field == "" && pages.maySee(q, t) {

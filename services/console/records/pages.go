@@ -71,17 +71,17 @@ func (pages *Pages) Routes() []web.Page {
 			p.Component = res.Component
 			routes = append(routes, p)
 		}
-		add(web.Get(res.Area, res.Scope, res.At, pages.list(res)))
-		add(web.Get(res.Area, res.Scope, res.At+"/filter", pages.filter(res)))
+		add(web.Get(res.Area, res.Scope, res.Address, pages.list(res)))
+		add(web.Get(res.Area, res.Scope, res.Address+"/filter", pages.filter(res)))
 		if res.Export {
-			add(web.Post(res.Area, "exports", res.At+"/export", pages.export(res)))
+			add(web.Post(res.Area, "exports", res.Address+"/export", pages.export(res)))
 		}
 		if res.Report != "" {
-			add(web.Get(res.Area, res.Scope, res.At+"/report", pages.report(res)))
+			add(web.Get(res.Area, res.Scope, res.Address+"/report", pages.report(res)))
 		}
 		if res.Create != "" {
-			add(web.Get(res.Area, res.Scope, res.At+"/new", pages.newForm(res)))
-			add(web.Post(res.Area, res.Scope, res.At+"/new", pages.create(res)))
+			add(web.Get(res.Area, res.Scope, res.Address+"/new", pages.newForm(res)))
+			add(web.Post(res.Area, res.Scope, res.Address+"/new", pages.create(res)))
 		}
 		if res.Page == "" || res.Elsewhere {
 			continue

@@ -28,7 +28,7 @@ type reportPage struct {
 const usualDays = 30
 
 // reportAt is the address of the report of a list.
-func reportAt(q *web.Request, res resources.Resource) string { return q.Path(res.At + "/report") }
+func reportAt(q *web.Request, res resources.Resource) string { return q.Path(res.Address + "/report") }
 
 // report shows the sums of the records of a list. It calls the operation of the report once, and reads each directory that a row names an
 // entry of. What can be grouped by and chosen are the parameters of the operation, and columns are the fields of its rows.
@@ -37,7 +37,7 @@ func (pages *Pages) report(res resources.Resource) web.Handler {
 		op, in := q.Operation(res.Report), web.Input{Query: askedOf(q, res)}
 		title := q.T("records.report", res.Heading(q))
 		p := reportPage{
-			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.At)}}}, Tabs: pages.tabs(q, res),
+			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.Address)}}}, Tabs: pages.tabs(q, res),
 			Filter: reportFilter(q, res, op, in.Query), API: web.Shown{Curl: q.Curl(res.Report, in)},
 			Table: web.Table{Label: title, Empty: web.Empty{Title: q.T("records.report.none"), Text: q.T("records.report.none.text")}},
 		}

@@ -39,7 +39,7 @@ func (pages *Pages) savedViews(ctx context.Context, q *web.Request, res resource
 		p.Views = append(p.Views, tab)
 	}
 	if len(saved) > 0 {
-		p.Views = append([]web.Tab{{Text: q.T("records.view.all"), Href: q.Path(res.At), Current: now == ""}}, p.Views...)
+		p.Views = append([]web.Tab{{Text: q.T("records.view.all"), Href: q.Path(res.Address), Current: now == ""}}, p.Views...)
 	}
 	if now != "" && !current {
 		p.Save = &saveForm{Post: q.Path("/views"), List: res.Name, Query: now, Share: q.Allows(res.Scope, true)}

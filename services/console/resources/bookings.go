@@ -9,7 +9,7 @@ import (
 func bookings() Resource {
 	return Resource{
 		Name: "bookings", Area: web.Bookings, Scope: "scheduling", Component: "scheduling",
-		At: "/bookings/list", Page: "/bookings", Title: "number", State: "status", About: aboutBooking,
+		Address: "/bookings/list", Page: "/bookings", Title: "number", State: "status", About: aboutBooking,
 		List: "listBookings", Get: "getBooking", Export: true, Report: "reportBookings",
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createBooking",

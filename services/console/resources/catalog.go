@@ -10,7 +10,7 @@ var variantFields = []string{"sku", "name", "price", "cost", "barcode", "status"
 func products() Resource {
 	return Resource{
 		Name: "products", Area: web.Catalog, Scope: "catalog", Component: "catalog",
-		At: "/products", Page: "/products", Title: "name", State: "status",
+		Address: "/products", Page: "/products", Title: "name", State: "status",
 		List: "listProducts", Get: "getProduct", Export: true,
 		Find:   &Find{Also: []string{"sku"}, By: []string{"externalId", "sku", "barcode"}, Names: true},
 		Create: "createProduct",
@@ -49,11 +49,11 @@ func products() Resource {
 			},
 			{Name: "delete", Op: "deleteProduct", Danger: true, Ends: true},
 			{
-				Name: "new_variant", Op: "createProductVariant", Adds: "variants", Form: true, Fields: variantFields,
+				Name: "new_variant", Op: "createProductVariant", AddsTo: "variants", Form: true, Fields: variantFields,
 				Attributes: &AttributesInput{Field: "attributes"},
 			},
 			{
-				Name: "variant_matrix", Op: "createVariantMatrix", Adds: "variants", Form: true,
+				Name: "variant_matrix", Op: "createVariantMatrix", AddsTo: "variants", Form: true,
 				Fields: []string{"price", "cost", "status"}, Attributes: &AttributesInput{Field: "axes", Matrix: true},
 			},
 			{
@@ -71,7 +71,7 @@ func products() Resource {
 func services() Resource {
 	return Resource{
 		Name: "services", Area: web.Catalog, Scope: "catalog", Component: "catalog",
-		At: "/services", Page: "/services", Title: "name", State: "status",
+		Address: "/services", Page: "/services", Title: "name", State: "status",
 		List: "listServices", Get: "getService", Export: true,
 		Find:   &Find{Also: []string{"sku"}, By: []string{"externalId", "sku"}, Names: true},
 		Create: "createService",
@@ -100,7 +100,7 @@ func services() Resource {
 func categories() Resource {
 	return Resource{
 		Name: "categories", Area: web.Catalog, Scope: "catalog", Component: "catalog",
-		At: "/categories", Page: "/categories", Title: "name",
+		Address: "/categories", Page: "/categories", Title: "name",
 		List: "listCategories", Get: "getCategory", Whole: true,
 		Create: "createCategory",
 		Asks:   []string{"name", "parentId", "prefix", "sortOrder", "color", "icon"},

@@ -7,7 +7,7 @@ import (
 func clients() Resource {
 	return Resource{
 		Name: "clients", Area: web.Clients, Scope: "clients", Component: "clients",
-		At: "/clients", Page: "/clients", Title: "displayName", State: "status", About: aboutClient,
+		Address: "/clients", Page: "/clients", Title: "displayName", State: "status", About: aboutClient,
 		List: "listClients", Get: "getClient", Export: true,
 		Find:   &Find{Also: []string{"phone", "email"}, By: []string{"externalId", "phone", "email"}, Names: true, Contacts: true},
 		Create: "createClient",

@@ -9,7 +9,7 @@ import (
 func deals() Resource {
 	return Resource{
 		Name: "deals", Area: web.Deals, Scope: "deals", Component: "deals",
-		At: "/deals/list", Page: "/deals", Title: "number", State: "outcome", About: aboutDeal,
+		Address: "/deals/list", Page: "/deals", Title: "number", State: "outcome", About: aboutDeal,
 		List: "listDeals", Get: "getDeal", Export: true,
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}, Names: true},
 		Create: "createDeal",

@@ -7,7 +7,7 @@ import (
 func orders() Resource {
 	return Resource{
 		Name: "orders", Area: web.Orders, Scope: "orders", Component: "orders",
-		At: "/orders", Page: "/orders", Title: "number", State: "status", About: aboutOrder,
+		Address: "/orders", Page: "/orders", Title: "number", State: "status", About: aboutOrder,
 		List: "listOrders", Get: "getOrder", Export: true, Report: "reportOrders",
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createOrder", Lines: &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice"},
@@ -47,7 +47,7 @@ func orders() Resource {
 			},
 		},
 		Commands: []Command{
-			{Name: "move", Op: "moveOrder", Each: "allowedTransitions", Param: "next"},
+			{Name: "move", Op: "moveOrder", ForEach: "allowedTransitions", Param: "next"},
 			{
 				Name: "pay", Op: "createOrderPayment", Form: true,
 				Fields: []string{"amount", "method", "paidAt", "reference", "note"},
@@ -111,7 +111,7 @@ func unshipped(r Record) bool {
 func payments() Resource {
 	return Resource{
 		Name: "payments", Area: web.Orders, Scope: "orders", Component: "orders",
-		At: "/payments", Title: "paidAt",
+		Address: "/payments", Title: "paidAt",
 		List: "listPayments", Export: true, Report: "reportPayments",
 		Find: &Find{Also: []string{"reference"}, By: []string{"externalId", "reference"}, Title: "orderNumber", Page: "/orders", ID: "orderId"},
 		Columns: []Column{

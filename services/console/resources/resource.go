@@ -13,7 +13,7 @@ type Resource struct {
 	Scope     string
 	Component string
 
-	At        string                                   // address of the list
+	Address   string                                   // address of the list
 	Page      string                                   // address of a record without its id; "" = records have no page of their own
 	Elsewhere bool                                     // the page of a record is that of another package
 	Title     string                                   // field that people call a record by
@@ -126,10 +126,10 @@ type Command struct {
 	Name       string // last part of its keys of texts
 	Op         string
 	When       func(r Record) bool // nil = always
-	Each       string              // field of the record with the values of param, each of which is a command of its own
+	ForEach    string              // field of the record with the values of param, each of which is a command of its own
 	Param      string              // parameter of the path beside id: a value of each, or the id of a row
 	Table      string              // the command is one of the rows of this table
-	Adds       string              // the command stands above this table, and adds rows to it
+	AddsTo     string              // the command stands above this table, and adds rows to it
 	Form       bool                // people fill in fields
 	Fields     []string            // that the form asks for, in order; nil = all that people fill in
 	Rows       *RowsInput          // quantities of lines that the form asks for

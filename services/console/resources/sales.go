@@ -7,7 +7,7 @@ import (
 func sales() Resource {
 	return Resource{
 		Name: "sales", Area: web.Sales, Scope: "sales", Component: "cashier",
-		At: "/sales", Page: "/sales", Title: "number", State: "refundStatus", About: aboutSale,
+		Address: "/sales", Page: "/sales", Title: "number", State: "refundStatus", About: aboutSale,
 		List: "listSales", Get: "getSale", Export: true, Report: "reportSales",
 		Find: &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Columns: []Column{
@@ -63,7 +63,7 @@ func refundable(r Record) bool { return r.Text("kind") == "sale" && r.Text("refu
 func shifts() Resource {
 	return Resource{
 		Name: "shifts", Area: web.Sales, Scope: "sales", Component: "cashier",
-		At: "/shifts", Page: "/shifts", Elsewhere: true, Title: "number", State: "status",
+		Address: "/shifts", Page: "/shifts", Elsewhere: true, Title: "number", State: "status",
 		List: "listShifts", Get: "getShift", Export: true,
 		Columns: []Column{
 			number("number"), moment("openedAt"), moment("closedAt"), state("status"), text("cashierName"), number("salesCount"),

@@ -7,7 +7,7 @@ import (
 func stocks() Resource {
 	return Resource{
 		Name: "stocks", Area: web.Warehouse, Scope: "warehouse", Component: "warehouse",
-		At: "/stock/list", Title: "productName",
+		Address: "/stock/list", Title: "productName",
 		List: "listStocks", Export: true,
 		Columns: []Column{
 			text("productName").Of("products", "productId"), code("productSku"), code("variantSku"), text("warehouseName"),
@@ -20,7 +20,7 @@ func stocks() Resource {
 func movements() Resource {
 	return Resource{
 		Name: "movements", Area: web.Warehouse, Scope: "warehouse", Component: "warehouse",
-		At: "/movements", Title: "createdAt",
+		Address: "/movements", Title: "createdAt",
 		List: "listStockMovements", Export: true,
 		Columns: []Column{
 			moment("createdAt"), word("type"), text("productName").Of("products", "productId"), code("productSku"),
@@ -33,7 +33,7 @@ func movements() Resource {
 func receipts() Resource {
 	return Resource{
 		Name: "receipts", Area: web.Warehouse, Scope: "warehouse", Component: "warehouse",
-		At: "/receipts", Page: "/receipts", Title: "number", State: "status",
+		Address: "/receipts", Page: "/receipts", Title: "number", State: "status",
 		List: "listReceipts", Get: "getReceipt", Export: true,
 		Find:   &Find{Also: []string{"supplierName"}, By: []string{"number", "externalId"}},
 		Create: "createReceipt", Lines: &LinesInput{Field: "items", Ref: "productId", Price: "unitCost"},
@@ -62,7 +62,7 @@ func receipts() Resource {
 func suppliers() Resource {
 	return Resource{
 		Name: "suppliers", Area: web.Warehouse, Scope: "warehouse", Component: "warehouse",
-		At: "/suppliers", Page: "/suppliers", Title: "name",
+		Address: "/suppliers", Page: "/suppliers", Title: "name",
 		List: "listSuppliers", Get: "getSupplier", Export: true,
 		Find:   &Find{Also: []string{"phone", "email"}, By: []string{"externalId"}, Names: true, Contacts: true},
 		Create: "createSupplier",
