@@ -49,7 +49,7 @@ func (h *hooks) makeOne() {
 	h.run(chromedp.Navigate(h.root + "/webhooks/new"))
 	h.tick(`input[name=events][value="order.*"]`)
 	h.submit("button[value=try]", "#f-url", h.d.ReceiverURL+"/hook/"+receiver, "#f-name", "Second receiver", "#f-filter", `{"data.status":"no such status"}`)
-	require.Contains(h.t, h.text("#trial"), "data.status", "the key that fails")
+	require.Contains(h.t, h.text("#preview"), "data.status", "the key that fails")
 	require.Equal(h.t, "Second receiver", get(h.browser, chromedp.Evaluate[string](`document.querySelector("#f-name").value`)), "the form keeps what was typed")
 	h.photograph("hook-tried")
 	get(h.browser, chromedp.Evaluate[string](`document.querySelector("#f-filter").value = ""`))

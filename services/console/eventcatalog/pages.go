@@ -31,7 +31,7 @@ const scope = "webhooks"
 
 // Service reads the event log backwards, which the API reads forward.
 type Service interface {
-	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) ([]webhooks.Logged, uuid.UUID, error)
+	Tail(ctx context.Context, by access.Caller, q webhooks.TailQuery) ([]webhooks.Logged, uuid.UUID, error)
 }
 
 // Pages are the pages of the area.
@@ -206,7 +206,7 @@ func wantedTable(q *web.Request, subs []webhooks.Subscription) web.Table {
 
 // latest lists the last events of this name in the company.
 func (pages *Pages) latest(ctx context.Context, q *web.Request, t event.Type) (web.Table, error) {
-	found, _, err := pages.Webhooks.Latest(ctx, q.Caller, webhooks.LatestQuery{Events: []string{t.Name}, Limit: latest})
+	found, _, err := pages.Webhooks.Tail(ctx, q.Caller, webhooks.TailQuery{Events: []string{t.Name}, Limit: latest})
 	table := web.Table{
 		Label: q.T("eventcatalog.latest"), Columns: []web.Column{{Text: q.T("audit.when")}, {Text: q.T("events.record")}, {Text: q.T("events.version"), Num: true}},
 		Empty: web.Empty{Title: q.T("eventcatalog.latest.none"), Text: q.T("eventcatalog.latest.none.text")},

@@ -30,7 +30,7 @@ var filters = []string{"event", "entity", "request", "token", "from", "to"}
 
 func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	p := listPage{Header: web.Header{Title: q.T("area.events"), Facts: q.T("events.intro")}}
-	query := webhooks.LatestQuery{Limit: 50, From: q.FormTime("from"), To: q.FormTime("to")}
+	query := webhooks.TailQuery{Limit: 50, From: q.FormTime("from"), To: q.FormTime("to")}
 	fields, err := pages.fields(ctx, q, &query)
 	if err != nil {
 		return web.Answer{}, err
@@ -63,7 +63,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 	var found []webhooks.Logged
 	var next uuid.UUID
 	if ok {
-		found, next, err = pages.Events.Latest(ctx, q.Caller, query)
+		found, next, err = pages.Events.Tail(ctx, q.Caller, query)
 		if text := web.FaultWithin(err, "events"); text != "" {
 			fault("event", text)
 		} else if err != nil {
@@ -86,7 +86,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 }
 
 // fields are those of the filter. Tokens are offered to whoever may see them.
-func (pages *Pages) fields(ctx context.Context, q *web.Request, query *webhooks.LatestQuery) ([]web.Field, error) {
+func (pages *Pages) fields(ctx context.Context, q *web.Request, query *webhooks.TailQuery) ([]web.Field, error) {
 	name := strings.TrimSpace(q.Form.Get("event"))
 	if name != "" {
 		query.Events = []string{name}
@@ -120,7 +120,7 @@ func (pages *Pages) fields(ctx context.Context, q *web.Request, query *webhooks.
 
 // ofRequest narrows the list to the events that a request caused, and says what the request was. text is its id in the log, or the
 // X-Request-Id of its answer.
-func (pages *Pages) ofRequest(ctx context.Context, q *web.Request, text string, p *listPage, query *webhooks.LatestQuery) error {
+func (pages *Pages) ofRequest(ctx context.Context, q *web.Request, text string, p *listPage, query *webhooks.TailQuery) error {
 	id, err := uuid.Parse(text)
 	if err == nil {
 		if _, err := web.Call[requests.RequestDetail](ctx, q, "getRequest", web.ByID(id)); web.Refused(err) {

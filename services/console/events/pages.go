@@ -26,7 +26,7 @@ const scope = "events"
 
 // Service reads the event log backwards, which the API reads forward, and tells when an event has changed.
 type Service interface {
-	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) (found []webhooks.Logged, next uuid.UUID, err error)
+	Tail(ctx context.Context, by access.Caller, q webhooks.TailQuery) (found []webhooks.Logged, next uuid.UUID, err error)
 	EventToken(ctx context.Context, company tenant.ID, event uuid.UUID) (string, error)
 }
 

@@ -306,7 +306,7 @@ func (pages *Pages) events(ctx context.Context, q *web.Request, s shown, p *reco
 	if err != nil {
 		return web.NoPage()
 	}
-	found, _, err := pages.Events.Latest(ctx, q.Caller, webhooks.LatestQuery{EntityID: id, Limit: latest})
+	found, _, err := pages.Events.Tail(ctx, q.Caller, webhooks.TailQuery{EntityID: id, Limit: latest})
 	if err != nil {
 		return err
 	}

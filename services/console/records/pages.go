@@ -35,7 +35,7 @@ type Views interface {
 
 // Events reads the event log backwards, which the API reads forward.
 type Events interface {
-	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) (found []webhooks.Logged, next uuid.UUID, err error)
+	Tail(ctx context.Context, by access.Caller, q webhooks.TailQuery) (found []webhooks.Logged, next uuid.UUID, err error)
 }
 
 // Results hands out the results of jobs: calls of operations return no files.

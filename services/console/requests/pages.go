@@ -32,7 +32,7 @@ type Service interface {
 
 // Events reads the log by ids, which the API does not.
 type Events interface {
-	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) ([]webhooks.Logged, uuid.UUID, error)
+	Tail(ctx context.Context, by access.Caller, q webhooks.TailQuery) ([]webhooks.Logged, uuid.UUID, error)
 }
 
 // Pages are the pages of the area.

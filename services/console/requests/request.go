@@ -129,7 +129,7 @@ func factsOf(q *web.Request, d requests.RequestDetail) []web.Fact {
 
 // events are those that the request caused.
 func (pages *Pages) events(ctx context.Context, q *web.Request, d requests.RequestDetail) (web.Table, error) {
-	found, _, err := pages.Events.Latest(ctx, q.Caller, webhooks.LatestQuery{IDs: append([]uuid.UUID{}, d.EventIDs...), Limit: 50})
+	found, _, err := pages.Events.Tail(ctx, q.Caller, webhooks.TailQuery{IDs: append([]uuid.UUID{}, d.EventIDs...), Limit: 50})
 	t := web.Table{
 		Label: q.T("area.events"), Columns: []web.Column{{Text: q.T("events.name")}, {Text: q.T("events.version"), Num: true}, {Text: q.T("audit.when")}, {Text: q.T("events.id")}},
 		Empty: web.Empty{Title: q.T("events.none"), Text: q.T("requests.events.pending")},

@@ -16,15 +16,15 @@ import (
 )
 
 type editPage struct {
-	Header web.Header
-	Form   web.Form    // what the receiver gets, beside the events
-	Name   []web.Field // where it is
-	Filter web.Field
-	Groups []eventKind // the event catalog
-	Other  web.Field   // names that the catalog has no box for
-	Fault  string      // of the events
-	Secret web.Field   // keeps a repeated form from making another subscription
-	Trial  *trialPart
+	Header  web.Header
+	Form    web.Form    // what the receiver gets, beside the events
+	Name    []web.Field // where it is
+	Filter  web.Field
+	Groups  []eventKind // the event catalog
+	Other   web.Field   // names that the catalog has no box for
+	Fault   string      // of the events
+	Secret  web.Field   // keeps a repeated form from making another subscription
+	Preview *previewPart
 }
 
 // eventKind is a component of the event catalog.
@@ -41,13 +41,13 @@ type eventBox struct {
 	Checked     bool
 }
 
-// trialPart is what the last real events would have become.
-type trialPart struct {
+// previewPart is what the last real events would have become.
+type previewPart struct {
 	Note  web.Note
 	Table web.Table
 }
 
-// triedEvents is how many of the last events a trial looks at.
+// triedEvents is how many of the last events a preview looks at.
 const triedEvents = 20
 
 // Fields of the form whose names are those of the API: first where the receiver is, then the filter, then the rest.
@@ -111,11 +111,11 @@ func (pages *Pages) form(ctx context.Context, q *web.Request) (web.Answer, error
 	return pages.formOf(ctx, q, draft{}, nil)
 }
 
-func (pages *Pages) edit(ctx context.Context, q *web.Request, s webhooks.Subscription, trial *trialPart) (web.Answer, error) {
-	return pages.formOf(ctx, q, draft{before: &s}, trial)
+func (pages *Pages) edit(ctx context.Context, q *web.Request, s webhooks.Subscription, preview *previewPart) (web.Answer, error) {
+	return pages.formOf(ctx, q, draft{before: &s}, preview)
 }
 
-func (pages *Pages) formOf(ctx context.Context, q *web.Request, d draft, trial *trialPart) (web.Answer, error) {
+func (pages *Pages) formOf(ctx context.Context, q *web.Request, d draft, preview *previewPart) (web.Answer, error) {
 	types, err := web.Call[[]webhooks.EventType](ctx, q, "listWebhookEventTypes", web.Input{})
 	if err != nil {
 		return web.Answer{}, err
@@ -130,7 +130,7 @@ func (pages *Pages) formOf(ctx context.Context, q *web.Request, d draft, trial *
 	page := q.Path("/webhooks/new")
 	p := editPage{
 		Header: web.Header{Title: q.T("webhooks.new"), Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}}},
-		Secret: web.Field{Name: "key", Value: keyOf(d.typed)}, Trial: trial, Fault: web.FaultWithin(d.err, fieldEvents),
+		Secret: web.Field{Name: "key", Value: keyOf(d.typed)}, Preview: preview, Fault: web.FaultWithin(d.err, fieldEvents),
 	}
 	button := q.T("webhooks.make")
 	if d.before != nil {
@@ -279,7 +279,7 @@ func (pages *Pages) tried(ctx context.Context, q *web.Request, d draft) (web.Ans
 		filter := jsontype.Object(text)
 		in.Filter = &filter
 	}
-	trials, err := pages.Webhooks.Try(ctx, q.Caller, in, triedEvents)
+	previews, err := pages.Webhooks.Preview(ctx, q.Caller, in, triedEvents)
 	if web.Refused(err) {
 		d.err = err
 		a, err := pages.formOf(ctx, q, d, nil)
@@ -288,31 +288,31 @@ func (pages *Pages) tried(ctx context.Context, q *web.Request, d draft) (web.Ans
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return pages.formOf(ctx, q, d, trialOf(q, trials))
+	return pages.formOf(ctx, q, d, previewOf(q, previews))
 }
 
-func trialOf(q *web.Request, trials []webhooks.Trial) *trialPart {
-	t := &trialPart{Table: web.Table{
-		Label:   q.T("webhooks.trial"),
-		Columns: []web.Column{{Text: q.T("webhooks.event")}, {Text: q.T("audit.when")}, {Text: q.T("webhooks.trial.outcome")}, {Text: q.T("webhooks.trial.key")}, {Text: q.T("webhooks.trial.wanted")}, {Text: q.T("webhooks.trial.found")}},
-		Empty:   web.Empty{Title: q.T("webhooks.trial.none"), Text: q.T("webhooks.trial.none.text")},
+func previewOf(q *web.Request, previews []webhooks.Preview) *previewPart {
+	t := &previewPart{Table: web.Table{
+		Label:   q.T("webhooks.preview"),
+		Columns: []web.Column{{Text: q.T("webhooks.event")}, {Text: q.T("audit.when")}, {Text: q.T("webhooks.preview.outcome")}, {Text: q.T("webhooks.preview.key")}, {Text: q.T("webhooks.preview.wanted")}, {Text: q.T("webhooks.preview.found")}},
+		Empty:   web.Empty{Title: q.T("webhooks.preview.none"), Text: q.T("webhooks.preview.none.text")},
 	}}
 	sent := 0
-	for _, one := range trials {
+	for _, one := range previews {
 		key, wanted, found := web.Text(one.Message), web.Text(""), web.Text("")
 		state := web.State(web.Off, q.T("outcome."+one.Outcome))
 		if one.Outcome == "delivered" {
 			sent++
-			key, state = web.Text(""), web.State(web.Good, q.T("webhooks.trial.sent"))
+			key, state = web.Text(""), web.State(web.Good, q.T("webhooks.preview.sent"))
 		}
 		if m := one.Filter; m != nil {
 			key, wanted, found = web.Code(m.Key, ""), web.Code(string(m.Wanted), ""), web.Code(string(m.Found), "")
 			if m.Missing {
-				found = web.Text(q.T("webhooks.trial.missing"))
+				found = web.Text(q.T("webhooks.preview.missing"))
 			}
 		}
 		t.Table.Rows = append(t.Table.Rows, []web.Cell{web.LinkTo(one.Event.Event, q.Path("/events/"+one.Event.ID.String())), web.When(q.At(one.Event.OccurredAt)), state, key, wanted, found})
 	}
-	t.Note = web.Note{Kind: web.Info, Text: q.T("webhooks.trial.text", sent, len(trials))}
+	t.Note = web.Note{Kind: web.Info, Text: q.T("webhooks.preview.text", sent, len(previews))}
 	return t
 }

@@ -25,7 +25,7 @@ const scope = "webhooks"
 type Service interface {
 	Activity(ctx context.Context, by access.Caller, subs []uuid.UUID) (map[uuid.UUID]*webhooks.Activity, error)
 	Replays(ctx context.Context, by access.Caller, id uuid.UUID) ([]webhooks.StartedReplay, error)
-	Try(ctx context.Context, by access.Caller, in webhooks.SubscriptionFields, limit int) ([]webhooks.Trial, error)
+	Preview(ctx context.Context, by access.Caller, in webhooks.SubscriptionFields, limit int) ([]webhooks.Preview, error)
 	SubscriptionToken(ctx context.Context, company tenant.ID, subscription uuid.UUID) (string, error)
 	SubscriptionsToken(ctx context.Context, company tenant.ID) (string, error)
 	DeliveryToken(ctx context.Context, company tenant.ID, subscription, id uuid.UUID) (string, error)

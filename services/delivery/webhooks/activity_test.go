@@ -129,7 +129,7 @@ func TestChangeTokensTellOfChanges(t *testing.T) {
 	require.NotEqual(t, done[1], other)
 }
 
-// A trial says of real events what the subscription would have got, in the words of an explanation.
+// A preview says of real events what the subscription would have got, in the words of an explanation.
 func TestTryOnRealEvents(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -145,27 +145,27 @@ func TestTryOnRealEvents(t *testing.T) {
 	r.log("product.created", uuid.New(), now)
 	filter := jsontype.Object(`{"data.status":"new","data.zone":1}`)
 	in := webhooks.SubscriptionFields{Events: []string{"order.*"}, Filter: &filter}
-	trials, err := s.Try(t.Context(), by, in, 20)
+	previews, err := s.Preview(t.Context(), by, in, 20)
 	require.NoError(t, err)
-	require.Len(t, trials, 2)
-	require.Equal(t, "filtered", trials[0].Outcome)
-	require.Equal(t, "data.status", trials[0].Filter.Key)
-	require.JSONEq(t, `"new"`, string(trials[0].Filter.Wanted))
-	require.JSONEq(t, `"paid"`, string(trials[0].Filter.Found))
-	require.Equal(t, "data.zone", trials[1].Filter.Key)
-	require.True(t, trials[1].Filter.Missing)
+	require.Len(t, previews, 2)
+	require.Equal(t, "filtered", previews[0].Outcome)
+	require.Equal(t, "data.status", previews[0].Filter.Key)
+	require.JSONEq(t, `"new"`, string(previews[0].Filter.Wanted))
+	require.JSONEq(t, `"paid"`, string(previews[0].Filter.Found))
+	require.Equal(t, "data.zone", previews[1].Filter.Key)
+	require.True(t, previews[1].Filter.Missing)
 
 	filter = `{"data.status":["new"]}`
-	trials, err = s.Try(t.Context(), by, in, 20)
+	previews, err = s.Preview(t.Context(), by, in, 20)
 	require.NoError(t, err)
-	require.Equal(t, "delivered", trials[1].Outcome)
-	_, err = s.Try(t.Context(), by, webhooks.SubscriptionFields{}, 20)
+	require.Equal(t, "delivered", previews[1].Outcome)
+	_, err = s.Preview(t.Context(), by, webhooks.SubscriptionFields{}, 20)
 	require.ErrorContains(t, err, "events")
 	filter = `{"data..x":1}`
-	_, err = s.Try(t.Context(), by, in, 20)
+	_, err = s.Preview(t.Context(), by, in, 20)
 	require.Error(t, err)
 	narrow := access.Caller{Principal: &access.Principal{Company: by.Company, Scopes: access.Scopes{"catalog:read"}, Components: by.Components}}
-	trials, err = s.Try(t.Context(), narrow, webhooks.SubscriptionFields{Events: []string{"*"}}, 20)
+	previews, err = s.Preview(t.Context(), narrow, webhooks.SubscriptionFields{Events: []string{"*"}}, 20)
 	require.NoError(t, err)
-	require.Len(t, trials, 1, "only what the caller may read")
+	require.Len(t, previews, 1, "only what the caller may read")
 }

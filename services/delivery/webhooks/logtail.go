@@ -14,8 +14,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
 
-// LatestQuery selects events of the log from its end.
-type LatestQuery struct {
+// TailQuery selects events of the log from its end.
+type TailQuery struct {
 	Before   uuid.UUID // uuid.Nil = from the end
 	Events   []string  // names and wildcards
 	EntityID uuid.UUID // the record that they are about; uuid.Nil = any
@@ -36,12 +36,12 @@ type Logged struct {
 	Body       []byte // the envelope
 }
 
-// maxLatestBytes is how many bytes of events a page has.
-const maxLatestBytes = 1 << 20
+// maxTailBytes is how many bytes of events a page has.
+const maxTailBytes = 1 << 20
 
-// Latest returns the last events that the caller may see, newest first, and the id behind which the next page begins; uuid.Nil =
+// Tail returns the last events that the caller may see, newest first, and the id behind which the next page begins; uuid.Nil =
 // there are no more. Of one record, at most the last 200 are looked at.
-func (s *Service) Latest(ctx context.Context, by access.Caller, q LatestQuery) (found []Logged, next uuid.UUID, err error) {
+func (s *Service) Tail(ctx context.Context, by access.Caller, q TailQuery) (found []Logged, next uuid.UUID, err error) {
 	names, all, err := s.readable(by, q.Events)
 	if err != nil || (!all && len(names) == 0) {
 		return nil, uuid.Nil, err
@@ -55,23 +55,23 @@ func (s *Service) Latest(ctx context.Context, by access.Caller, q LatestQuery) (
 		}
 	}
 	if q.EntityID != uuid.Nil || q.IDs != nil {
-		return s.latestAmong(ctx, by, q, names, all)
+		return s.tailAmong(ctx, by, q, names, all)
 	}
-	return s.latestOfAll(ctx, by, q, names)
+	return s.tailOfAll(ctx, by, q, names)
 }
 
 // maxLookedAt is how many events are looked at for a page of those of an actor.
 const maxLookedAt = 1000
 
-// latestOfAll is [Service.Latest] over the whole log.
-func (s *Service) latestOfAll(ctx context.Context, by access.Caller, q LatestQuery, names []string) (found []Logged, next uuid.UUID, err error) {
+// tailOfAll is [Service.Tail] over the whole log.
+func (s *Service) tailOfAll(ctx context.Context, by access.Caller, q TailQuery, names []string) (found []Logged, next uuid.UUID, err error) {
 	first, _ := q.bounds()
 	limit := q.Limit
 	if q.Actor != "" {
 		limit = max(limit, 200) // most are not the actor's
 	}
 	for looked := 0; looked < maxLookedAt; {
-		entries, more, err := outbox.Latest(ctx, s.cfg.DB, by.Company, q.Before, names, limit, maxLatestBytes)
+		entries, more, err := outbox.Latest(ctx, s.cfg.DB, by.Company, q.Before, names, limit, maxTailBytes)
 		if err != nil {
 			return nil, uuid.Nil, err
 		}
@@ -96,7 +96,7 @@ func (s *Service) latestOfAll(ctx context.Context, by access.Caller, q LatestQue
 }
 
 // bounds are those of the ids of events in the time of the query.
-func (q *LatestQuery) bounds() (first, last uuid.UUID) {
+func (q *TailQuery) bounds() (first, last uuid.UUID) {
 	last = uuid.Max
 	if !q.From.IsZero() {
 		first, _ = record.IDsBetween(q.From, q.From)
@@ -108,7 +108,7 @@ func (q *LatestQuery) bounds() (first, last uuid.UUID) {
 }
 
 // causedBy reports whether the actor of the query caused an event.
-func (q *LatestQuery) causedBy(e Logged) bool {
+func (q *TailQuery) causedBy(e Logged) bool {
 	if q.Actor == "" {
 		return true
 	}
@@ -118,8 +118,8 @@ func (q *LatestQuery) causedBy(e Logged) bool {
 	return json.Unmarshal(e.Body, &envelope) == nil && envelope.ActorID == q.Actor
 }
 
-// latestAmong is [Service.Latest] among events that are known by their ids.
-func (s *Service) latestAmong(ctx context.Context, by access.Caller, q LatestQuery, names []string, all bool) (found []Logged, next uuid.UUID, err error) {
+// tailAmong is [Service.Tail] among events that are known by their ids.
+func (s *Service) tailAmong(ctx context.Context, by access.Caller, q TailQuery, names []string, all bool) (found []Logged, next uuid.UUID, err error) {
 	first, _ := q.bounds()
 	ids := slices.DeleteFunc(slices.Clone(q.IDs), func(id uuid.UUID) bool {
 		return bytes.Compare(id[:], q.Before[:]) >= 0 || bytes.Compare(id[:], first[:]) < 0

@@ -15,7 +15,7 @@ import (
 )
 
 // The log is read from its end in pages, by name, by record and among known events, and only as far as the caller may see.
-func TestLatestEvents(t *testing.T) {
+func TestLogTail(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Policy: policy(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)})
@@ -33,9 +33,9 @@ func TestLatestEvents(t *testing.T) {
 	}
 	slices.Reverse(all)
 	slices.Reverse(ofRecord)
-	walk := func(by access.Caller, q webhooks.LatestQuery) (ids []uuid.UUID) {
+	walk := func(by access.Caller, q webhooks.TailQuery) (ids []uuid.UUID) {
 		for q.Limit = 4; ; {
-			found, next, err := s.Latest(t.Context(), by, q)
+			found, next, err := s.Tail(t.Context(), by, q)
 			require.NoError(t, err)
 			require.LessOrEqual(t, len(found), q.Limit)
 			for _, e := range found {
@@ -48,14 +48,14 @@ func TestLatestEvents(t *testing.T) {
 		}
 	}
 	by := access.Caller{Principal: &access.Principal{Company: r.company(), Scopes: access.Scopes{"*:read"}}}
-	require.Equal(t, all, walk(by, webhooks.LatestQuery{}))
-	require.Equal(t, all, walk(by, webhooks.LatestQuery{Events: []string{"order.*"}}))
-	require.Empty(t, walk(by, webhooks.LatestQuery{Events: []string{"product.created"}}))
-	require.Equal(t, ofRecord, walk(by, webhooks.LatestQuery{EntityID: record}))
-	require.Equal(t, all[2:7], walk(by, webhooks.LatestQuery{IDs: all[2:7]}))
-	require.Empty(t, walk(by, webhooks.LatestQuery{IDs: []uuid.UUID{}}), "a request that caused nothing has no events, and not all of them")
-	require.Equal(t, all[3:9], walk(by, webhooks.LatestQuery{From: now.Add(16 * time.Second), To: now.Add(21 * time.Second)}))
-	require.Equal(t, ofRecord[1:4], walk(by, webhooks.LatestQuery{EntityID: record, From: now.Add(5 * time.Second), To: now.Add(19 * time.Second)}))
+	require.Equal(t, all, walk(by, webhooks.TailQuery{}))
+	require.Equal(t, all, walk(by, webhooks.TailQuery{Events: []string{"order.*"}}))
+	require.Empty(t, walk(by, webhooks.TailQuery{Events: []string{"product.created"}}))
+	require.Equal(t, ofRecord, walk(by, webhooks.TailQuery{EntityID: record}))
+	require.Equal(t, all[2:7], walk(by, webhooks.TailQuery{IDs: all[2:7]}))
+	require.Empty(t, walk(by, webhooks.TailQuery{IDs: []uuid.UUID{}}), "a request that caused nothing has no events, and not all of them")
+	require.Equal(t, all[3:9], walk(by, webhooks.TailQuery{From: now.Add(16 * time.Second), To: now.Add(21 * time.Second)}))
+	require.Equal(t, ofRecord[1:4], walk(by, webhooks.TailQuery{EntityID: record, From: now.Add(5 * time.Second), To: now.Add(19 * time.Second)}))
 	token := uuid.NewString()
 	var ofToken []uuid.UUID
 	for i := range 6 {
@@ -63,12 +63,12 @@ func TestLatestEvents(t *testing.T) {
 		ofToken = append(ofToken, id)
 	}
 	slices.Reverse(ofToken)
-	require.Equal(t, ofToken, walk(by, webhooks.LatestQuery{Actor: token}))
-	require.Equal(t, ofToken[:2], walk(by, webhooks.LatestQuery{Actor: token, From: now.Add(15 * time.Second)}))
+	require.Equal(t, ofToken, walk(by, webhooks.TailQuery{Actor: token}))
+	require.Equal(t, ofToken[:2], walk(by, webhooks.TailQuery{Actor: token, From: now.Add(15 * time.Second)}))
 	few := access.Caller{Principal: &access.Principal{Company: r.company(), Scopes: access.Scopes{"catalog:read"}}}
-	require.Empty(t, walk(few, webhooks.LatestQuery{}))
+	require.Empty(t, walk(few, webhooks.TailQuery{}))
 	other := access.Caller{Principal: &access.Principal{Company: setup(t).company(), Scopes: access.Scopes{"*:read"}}}
-	require.Empty(t, walk(other, webhooks.LatestQuery{}))
-	require.Empty(t, walk(other, webhooks.LatestQuery{EntityID: record}))
-	require.Empty(t, walk(other, webhooks.LatestQuery{IDs: all}))
+	require.Empty(t, walk(other, webhooks.TailQuery{}))
+	require.Empty(t, walk(other, webhooks.TailQuery{EntityID: record}))
+	require.Empty(t, walk(other, webhooks.TailQuery{IDs: all}))
 }

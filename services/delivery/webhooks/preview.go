@@ -8,18 +8,18 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
-// Trial is whether a subscription would have got an event of the log, and if not, why.
-type Trial struct {
+// Preview is whether a subscription would have got an event of the log, and if not, why.
+type Preview struct {
 	Event   Logged
 	Outcome string      // as of [Explanation]
 	Message string      // the same in a sentence
 	Filter  *FilterMiss // the condition that does not hold, when the outcome is filtered
 }
 
-// Try asks which of the last events with the names of a subscription, newest first, it would have got if the caller had made it
+// Preview asks which of the last events with the names of a subscription, newest first, it would have got if the caller had made it
 // before. Nothing is stored or sent. Only events and filter of the subscription count; what is wrong with these is
 // VALIDATION_ERROR, as when it is made.
-func (s *Service) Try(ctx context.Context, by access.Caller, in SubscriptionFields, limit int) ([]Trial, error) {
+func (s *Service) Preview(ctx context.Context, by access.Caller, in SubscriptionFields, limit int) ([]Preview, error) {
 	var faults apierr.Fields
 	if len(in.Events) == 0 {
 		faults.Add("events", apierr.Required, "names at least one event")
@@ -29,12 +29,12 @@ func (s *Service) Try(ctx context.Context, by access.Caller, in SubscriptionFiel
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	found, _, err := s.Latest(ctx, by, LatestQuery{Events: in.Events, Limit: limit})
+	found, _, err := s.Tail(ctx, by, TailQuery{Events: in.Events, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
 	sub := Subscription{SubscriptionFields: in, Status: statusActive, CreatedByID: by.Actor, ReadScopes: readScopes(by)}
-	trials := make([]Trial, 0, len(found))
+	previews := make([]Preview, 0, len(found))
 	for _, e := range found {
 		typ, known := s.cfg.Registry.Lookup(e.Event)
 		if !known { // of a later release
@@ -47,7 +47,7 @@ func (s *Service) Try(ctx context.Context, by access.Caller, in SubscriptionFiel
 		if err != nil {
 			return nil, err
 		}
-		trials = append(trials, Trial{Event: e, Outcome: a.outcome, Message: a.message, Filter: a.filter})
+		previews = append(previews, Preview{Event: e, Outcome: a.outcome, Message: a.message, Filter: a.filter})
 	}
-	return trials, nil
+	return previews, nil
 }
