@@ -151,7 +151,7 @@ func newLists(d *db.DB) *list.Node {
 	if d == nil {
 		return nil
 	}
-	return list.NewNode(list.NodeConfig{Writes: d.Writes(), Conns: int(d.Pool().Config().MaxConns)})
+	return list.NewNode(list.NodeConfig{Writes: d.WriteLog(), Conns: int(d.Pool().Config().MaxConns)})
 }
 
 // Check validates the flags of the API.

@@ -69,10 +69,10 @@ func (d *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandT
 }
 
 // Write runs a write in its own transaction, without retries: use it only where a failure is acceptable. It is
-// missing in [DB.Writes].
+// missing in [DB.WriteLog].
 func (d *DB) Write(ctx context.Context, w Write, args ...any) (pgconn.CommandTag, error) {
 	if d.traced() {
-		ctx = declare(ctx, w.s.sql, w.s.declared())
+		ctx = declare(ctx, w.s.sql, w.s.tableAccess())
 	}
 	return d.Exec(ctx, w.s.sql, args...)
 }

@@ -45,7 +45,7 @@ type Config struct {
 	StatementTimeout time.Duration // of one statement, enforced by the server
 	SavepointRetry   bool          // on CockroachDB: retry with cockroach-go's savepoint protocol
 	Tracer           trace.TracerProvider
-	QueryTracer      pgx.QueryTracer    // replaces the OpenTelemetry tracer, in tests; see [DeclaredFor]
+	QueryTracer      pgx.QueryTracer    // replaces the OpenTelemetry tracer, in tests; see [TableAccessOf]
 	Inject           failpoint.Injector // makes transactions fail in tests; nil in production
 	Now              func() time.Time   // clock behind [DB.Now] and [Tx.Now]; time.Now if nil
 	Log              *slog.Logger
@@ -72,7 +72,7 @@ type DB struct {
 	log      *slog.Logger
 	locks    *keyedMutex // see [Tx.LockInProcess]
 	listener *atomic.Pointer[func(key int32)]
-	writes   *Writes // shared by the handles of [DB.WithClock]
+	writeLog *WriteLog // shared by the handles of [DB.WithClock]
 }
 
 // Open connects to the database and detects its dialect.
@@ -105,7 +105,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	return &DB{pool: pool, shares: newShares(pool.Config().MaxConns), dialect: dialect, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, writes: &Writes{}}, nil
+	return &DB{pool: pool, shares: newShares(pool.Config().MaxConns), dialect: dialect, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, writeLog: &WriteLog{}}, nil
 }
 
 // isolationOfStatements applies outside [DB.RunTx]: reads of one statement or one batch, on one snapshot. PostgreSQL may

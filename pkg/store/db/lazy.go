@@ -28,7 +28,7 @@ type lazyTx struct {
 func (d *DB) newTx(ctx context.Context, o txOptions) *lazyTx {
 	t := &lazyTx{db: d, company: tenant.Of(ctx), iso: cmp.Or(o.iso, pgx.Serializable)}
 	if d.dialect == PostgreSQL {
-		t.async, t.wait = o.async, o.lockWithin
+		t.async, t.wait = o.async, o.lockTimeout
 	}
 	return t
 }

@@ -18,8 +18,8 @@ func TestOperationsAreFew(t *testing.T) {
 	}
 }
 
-// BenchmarkMeasured is what the measurement adds to a round trip.
-func BenchmarkMeasured(b *testing.B) {
+// BenchmarkOperationMetrics is what the measurement adds to a round trip.
+func BenchmarkOperationMetrics(b *testing.B) {
 	m := newMeasure(PostgreSQL)
 	data := pgx.TraceQueryStartData{SQL: `INSERT INTO outbox (bucket, pos, id) VALUES ($1, $2, $3)`}
 	b.Run("measured", func(b *testing.B) {

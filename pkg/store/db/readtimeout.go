@@ -12,12 +12,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 )
 
-// ErrTooLong is the error of a statement that the server ended at its limit; see [DB.ReadWithin].
+// ErrTooLong is the error of a statement that the server ended at its limit; see [DB.ReadWithTimeout].
 var ErrTooLong = errors.New("the statement took too long")
 
-// ReadWithin runs reading statements outside a transaction in one round trip and on one snapshot, like [DB.SendBatch],
+// ReadWithTimeout runs reading statements outside a transaction in one round trip and on one snapshot, like [DB.SendBatch],
 // and has the server end any that takes longer than the limit. The statements need callbacks for their results.
-func (d *DB) ReadWithin(ctx context.Context, limit time.Duration, b *pgx.Batch) error {
+func (d *DB) ReadWithTimeout(ctx context.Context, limit time.Duration, b *pgx.Batch) error {
 	conn, err := d.acquire(ctx, tenant.Of(ctx))
 	if err != nil {
 		return err

@@ -13,14 +13,14 @@ import (
 )
 
 // The settings of a reading end with it: the next user of the connection has those of the session.
-func TestReadWithinPlansForValues(t *testing.T) {
+func TestReadWithTimeoutPlansForValues(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	read := func(within bool) (plans, limit string) {
 		b := &pgx.Batch{}
 		b.Queue(`SELECT current_setting('plan_cache_mode'), current_setting('statement_timeout')`).QueryRow(func(row pgx.Row) error { return row.Scan(&plans, &limit) })
 		if within {
-			require.NoError(t, d.ReadWithin(t.Context(), 7*time.Second, b))
+			require.NoError(t, d.ReadWithTimeout(t.Context(), 7*time.Second, b))
 		} else {
 			require.NoError(t, d.SendBatch(t.Context(), b).Close())
 		}
@@ -37,10 +37,10 @@ func TestReadWithinPlansForValues(t *testing.T) {
 	require.Equal(t, []string{plans, limit}, []string{after, again})
 }
 
-func TestReadWithinEndsWhatTakesLong(t *testing.T) {
+func TestReadTimeoutEndsWhatTakesLong(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	b := &pgx.Batch{}
 	b.Queue(`SELECT pg_sleep(60)`).Exec(func(pgconn.CommandTag) error { return nil })
-	require.ErrorIs(t, d.ReadWithin(t.Context(), 20*time.Millisecond, b), db.ErrTooLong)
+	require.ErrorIs(t, d.ReadWithTimeout(t.Context(), 20*time.Millisecond, b), db.ErrTooLong)
 }

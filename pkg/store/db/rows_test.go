@@ -242,9 +242,9 @@ func TestWritesOfAllCompaniesOfSlicesAreRemembered(t *testing.T) {
 		return nil
 	}))
 	for _, c := range []tenant.ID{a, b} {
-		require.NotZero(t, d.Writes().Last(c, []db.Table{counters}))
+		require.NotZero(t, d.WriteLog().Last(c, []db.Table{counters}))
 	}
-	require.Zero(t, d.Writes().Last(tenant.NewID(), []db.Table{counters}))
+	require.Zero(t, d.WriteLog().Last(tenant.NewID(), []db.Table{counters}))
 }
 
 // What is no INSERT of one row with parameters only is a mistake of the program.

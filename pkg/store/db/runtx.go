@@ -37,11 +37,11 @@ const (
 type CommitCheck func(ctx context.Context, q Querier) (bool, error)
 
 type txOptions struct {
-	iso        pgx.TxIsoLevel // "" = SERIALIZABLE, which [Tx.Lock] may lower
-	check      CommitCheck
-	repeatable bool
-	async      bool
-	lockWithin time.Duration // 0 = the limit of the pool
+	iso         pgx.TxIsoLevel // "" = SERIALIZABLE, which [Tx.Lock] may lower
+	check       CommitCheck
+	repeatable  bool
+	async       bool
+	lockTimeout time.Duration // 0 = the limit of the pool
 }
 
 // txRun is the state that all tries of one transaction share.
@@ -55,7 +55,7 @@ type txRun struct {
 	signals  []int32  // see [Tx.Signal]
 
 	changed map[changedTable]struct{}
-	traced  bool // see [DeclaredFor]
+	traced  bool // see [TableAccessOf]
 }
 
 // Option changes how a transaction runs.
@@ -76,11 +76,11 @@ func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
 // unless a later synchronous one was committed. Use it for writes that have no meaning without such a later transaction.
 func AsyncCommit() Option { return func(o *txOptions) { o.async = true } }
 
-// LockWithin gives up with [ErrLocked], without another try, when a statement waits for a lock for longer than the limit.
+// LockTimeout gives up with [ErrLocked], without another try, when a statement waits for a lock for longer than the limit.
 // It has no effect on CockroachDB.
-func LockWithin(limit time.Duration) Option { return func(o *txOptions) { o.lockWithin = limit } }
+func LockTimeout(limit time.Duration) Option { return func(o *txOptions) { o.lockTimeout = limit } }
 
-// ErrLocked is the error of a transaction that would have waited too long; see [LockWithin]. Nothing was stored.
+// ErrLocked is the error of a transaction that would have waited too long; see [LockTimeout]. Nothing was stored.
 var ErrLocked = errors.New("the transaction waited too long for a lock")
 
 // ErrBusy is the error of a transaction that ran out of tries; it comes with the 503 for the client. Nothing was stored.
@@ -140,7 +140,7 @@ var errTryAgain = errors.New("try the transaction again")
 
 func (r *txRun) end(d *DB) {
 	for c := range r.changed {
-		d.writes.Add(c.company, c.table)
+		d.writeLog.Add(c.company, c.table)
 	}
 	for _, fn := range r.ends {
 		fn()
@@ -167,7 +167,7 @@ func (d *DB) afterFailure(ctx context.Context, o txOptions, r *txRun, err error,
 		case happened:
 			return nil
 		}
-	} else if o.lockWithin > 0 && sqlState(err) == codeLockTimeout {
+	} else if o.lockTimeout > 0 && sqlState(err) == codeLockTimeout {
 		return fmt.Errorf("%w: %w", ErrLocked, err)
 	} else if !retryable(err) {
 		return err

@@ -6,33 +6,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Declared is what was declared of a statement.
-type Declared struct {
+// TableAccess is what was declared of a statement.
+type TableAccess struct {
 	Changes []Table `json:"changes"`
 	Reads   []Table `json:"reads"`             // besides
 	Partial bool    `json:"partial,omitempty"` // Reads were not declared
 }
 
-type declaredKey struct{}
+type tableAccessKey struct{}
 
 // declarations are those of statements that are sent with a context, and those of the context around it.
 type declarations struct {
-	of    map[string]Declared // by the text of the statement
+	of    map[string]TableAccess // by the text of the statement
 	outer *declarations
 }
 
-// DeclaredFor returns what was declared of a statement that a [Config.QueryTracer] sees, if it was a [Write], or a statement of a
+// TableAccessOf returns what was declared of a statement that a [Config.QueryTracer] sees, if it was a [Write], or a statement of a
 // transaction, or of [DeclareReads]. It is kept for such a tracer only.
-func DeclaredFor(ctx context.Context, sql string) (Declared, bool) {
-	for d, _ := ctx.Value(declaredKey{}).(*declarations); d != nil; d = d.outer {
+func TableAccessOf(ctx context.Context, sql string) (TableAccess, bool) {
+	for d, _ := ctx.Value(tableAccessKey{}).(*declarations); d != nil; d = d.outer {
 		if known, ok := d.of[sql]; ok {
 			return known, true
 		}
 	}
-	return Declared{}, false
+	return TableAccess{}, false
 }
 
-// DeclareReads declares the tables that the statements of a batch read, for [DeclaredFor]. q is what they are sent by.
+// DeclareReads declares the tables that the statements of a batch read, for [TableAccessOf]. q is what they are sent by.
 func DeclareReads(ctx context.Context, q Querier, b *pgx.Batch, tables []Table) context.Context {
 	switch q := q.(type) {
 	case *DB:
@@ -46,37 +46,37 @@ func DeclareReads(ctx context.Context, q Querier, b *pgx.Batch, tables []Table) 
 	default:
 		return ctx
 	}
-	of := make(map[string]Declared, b.Len())
+	of := make(map[string]TableAccess, b.Len())
 	for _, s := range b.QueuedQueries {
-		of[s.SQL] = Declared{Reads: tables}
+		of[s.SQL] = TableAccess{Reads: tables}
 	}
 	return with(ctx, of)
 }
 
-func with(ctx context.Context, of map[string]Declared) context.Context {
-	outer, _ := ctx.Value(declaredKey{}).(*declarations)
-	return context.WithValue(ctx, declaredKey{}, &declarations{of, outer})
+func with(ctx context.Context, of map[string]TableAccess) context.Context {
+	outer, _ := ctx.Value(tableAccessKey{}).(*declarations)
+	return context.WithValue(ctx, tableAccessKey{}, &declarations{of, outer})
 }
 
-func declare(ctx context.Context, sql string, d Declared) context.Context {
-	return with(ctx, map[string]Declared{sql: d})
+func declare(ctx context.Context, sql string, d TableAccess) context.Context {
+	return with(ctx, map[string]TableAccess{sql: d})
 }
 
 // traced reports whether somebody asks for what was declared.
 func (d *DB) traced() bool { return d.cfg.QueryTracer != nil }
 
-func (s *statement) declared() Declared {
+func (s *statement) tableAccess() TableAccess {
 	if s == nil {
-		return Declared{Partial: true}
+		return TableAccess{Partial: true}
 	}
-	return Declared{Changes: s.changes, Reads: s.reads}
+	return TableAccess{Changes: s.changes, Reads: s.reads}
 }
 
 func (t *Tx) declare(ctx context.Context, w Write) context.Context {
 	if !t.run.traced {
 		return ctx
 	}
-	return declare(ctx, w.s.sql, w.s.declared())
+	return declare(ctx, w.s.sql, w.s.tableAccess())
 }
 
 // read declares that a statement changes nothing.
@@ -84,7 +84,7 @@ func (t *Tx) read(ctx context.Context, sql string) context.Context {
 	if !t.run.traced {
 		return ctx
 	}
-	return declare(ctx, sql, Declared{Partial: true})
+	return declare(ctx, sql, TableAccess{Partial: true})
 }
 
 // readBatch is [Tx.read] for the statements of a batch, unless more is declared of them.
@@ -92,10 +92,10 @@ func (t *Tx) readBatch(ctx context.Context, b *pgx.Batch) context.Context {
 	if !t.run.traced {
 		return ctx
 	}
-	of := map[string]Declared{}
+	of := map[string]TableAccess{}
 	for _, s := range b.QueuedQueries {
-		if _, known := DeclaredFor(ctx, s.SQL); !known {
-			of[s.SQL] = Declared{Partial: true}
+		if _, known := TableAccessOf(ctx, s.SQL); !known {
+			of[s.SQL] = TableAccess{Partial: true}
 		}
 	}
 	return with(ctx, of)
@@ -105,9 +105,9 @@ func (t *Tx) declareQueue(ctx context.Context, queue []*Queued) context.Context 
 	if !t.run.traced {
 		return ctx
 	}
-	of := make(map[string]Declared, len(queue))
+	of := make(map[string]TableAccess, len(queue))
 	for _, q := range queue {
-		of[q.sql] = q.write.declared()
+		of[q.sql] = q.write.tableAccess()
 	}
 	return with(ctx, of)
 }

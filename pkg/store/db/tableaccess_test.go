@@ -18,13 +18,13 @@ type declaring struct {
 	statements
 
 	mu  sync.Mutex
-	all map[string]db.Declared
+	all map[string]db.TableAccess
 }
 
 func (d *declaring) note(ctx context.Context, sql string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if known, ok := db.DeclaredFor(ctx, sql); ok {
+	if known, ok := db.TableAccessOf(ctx, sql); ok {
 		d.all[sql] = known
 	}
 }
@@ -44,9 +44,9 @@ func (d *declaring) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.T
 }
 
 // A tracer of tests sees what every statement of a transaction declares, and what a list declares, also within one.
-func TestTracersSeeWhatWasDeclared(t *testing.T) {
+func TestTracersSeeTheTableAccess(t *testing.T) {
 	t.Parallel()
-	seen := &declaring{all: map[string]db.Declared{}}
+	seen := &declaring{all: map[string]db.TableAccess{}}
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 2, QueryTracer: seen})
 	require.NoError(t, err)
 	defer d.Close()
@@ -79,10 +79,10 @@ func TestTracersSeeWhatWasDeclared(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, d.QueryRow(t.Context(), `SELECT 3`).Scan(new(int)))
 
-	write := db.Declared{Changes: []db.Table{counters}}
-	read := db.Declared{Partial: true}
-	listed := db.Declared{Reads: []db.Table{counters, "companies"}}
-	require.Equal(t, map[string]db.Declared{
+	write := db.TableAccess{Changes: []db.Table{counters}}
+	read := db.TableAccess{Partial: true}
+	listed := db.TableAccess{Reads: []db.Table{counters, "companies"}}
+	require.Equal(t, map[string]db.TableAccess{
 		"INSERT INTO counters (company_id, kind, n)\nVALUES ($1, $2, $3), ($4, $5, $6)": write,
 		sqlMarkAll.SQL(): {Changes: []db.Table{db.TxMarkers}, Reads: []db.Table{counters}},
 		`SELECT 1`:       read,
@@ -96,7 +96,7 @@ func TestTracersSeeWhatWasDeclared(t *testing.T) {
 }
 
 // Without such a tracer nothing is kept.
-func TestNothingIsDeclaredWithoutATracer(t *testing.T) {
+func TestNoTableAccessWithoutATracer(t *testing.T) {
 	t.Parallel()
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 2})
 	require.NoError(t, err)

@@ -8,11 +8,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 )
 
-// WritesKept is how long [Writes] remembers a write.
+// WritesKept is how long [WriteLog] remembers a write.
 const WritesKept = 10 * time.Second
 
-// Writes remembers when this process last changed the tables of each company. The zero value is ready to use.
-type Writes struct {
+// WriteLog remembers when this process last changed the tables of each company. The zero value is ready to use.
+type WriteLog struct {
 	mu    sync.Mutex
 	last  map[changedTable]time.Time // those older than WritesKept may be missing
 	swept time.Time
@@ -24,12 +24,12 @@ type changedTable struct {
 	table   Table
 }
 
-// Writes returns what the transactions of this process may have changed, committed or not. A transaction is added when
+// WriteLog returns what the transactions of this process may have changed, committed or not. A transaction is added when
 // [DB.RunTx] is done with it, before its caller goes on.
-func (d *DB) Writes() *Writes { return d.writes }
+func (d *DB) WriteLog() *WriteLog { return d.writeLog }
 
 // Add says that a table may have changed just now; a zero company stands for any.
-func (w *Writes) Add(company tenant.ID, table Table) {
+func (w *WriteLog) Add(company tenant.ID, table Table) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,7 +45,7 @@ func (w *Writes) Add(company tenant.ID, table Table) {
 
 // Last returns the time of the last change to one of the tables that may be the company's; zero if there was none within
 // [WritesKept]. A read that begins after it sees what this process has answered.
-func (w *Writes) Last(company tenant.ID, tables []Table) (last time.Time) {
+func (w *WriteLog) Last(company tenant.ID, tables []Table) (last time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, t := range tables {

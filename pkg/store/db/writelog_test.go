@@ -23,7 +23,7 @@ func TestWritesAreRemembered(t *testing.T) {
 	}
 	since := func(start time.Time) (seen []change) {
 		for _, table := range []db.Table{"counters", "order_lines", "orders", "tx_markers"} {
-			switch last := func(c tenant.ID) time.Time { return d.Writes().Last(c, []db.Table{table}) }; {
+			switch last := func(c tenant.ID) time.Time { return d.WriteLog().Last(c, []db.Table{table}) }; {
 			case !last(tenant.NewID()).Before(start):
 				seen = append(seen, change{tenant.ID{}, table})
 			case !last(company).Before(start):
@@ -94,7 +94,7 @@ func TestWritesAreRemembered(t *testing.T) {
 func TestOldWritesAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		writes, old, company := &db.Writes{}, tenant.NewID(), tenant.NewID()
+		writes, old, company := &db.WriteLog{}, tenant.NewID(), tenant.NewID()
 		writes.Add(old, counters)
 		time.Sleep(db.WritesKept)
 		require.NotZero(t, writes.Last(old, []db.Table{"orders", counters}))

@@ -35,7 +35,7 @@ type Node struct {
 
 // NodeConfig holds the limits of a node.
 type NodeConfig struct {
-	Writes *db.Writes    // of the database that is read: after a change of this process, what was read before is not used
+	Writes *db.WriteLog  // of the database that is read: after a change of this process, what was read before is not used
 	Conns  int           // connections of the pool: lists use at most half of them for pages and a quarter for counts; default 4
 	Limit  time.Duration // of one statement; default 1 s
 	Skip   int           // records that a page may skip by reading them, before its place is looked up; default 1000
@@ -78,7 +78,7 @@ const (
 func NewNode(cfg NodeConfig) *Node {
 	cfg.Conns, cfg.Limit, cfg.Skip, cfg.Large = max(cfg.Conns, 4), cmp.Or(cfg.Limit, time.Second), cmp.Or(cfg.Skip, 1000), cmp.Or(cfg.Large, 5000)
 	if cfg.Writes == nil {
-		cfg.Writes = &db.Writes{}
+		cfg.Writes = &db.WriteLog{}
 	}
 	return &Node{
 		cfg: cfg, totals: cache[total](remembered), parted: cache[*segments](segmented), places: cache[[]place](remembered), slow: cache[time.Time](remembered),
@@ -181,7 +181,7 @@ func (n *Node) limited(ctx context.Context, slots *slots, k key, run func() erro
 
 // page runs the statements of a page.
 func (n *Node) page(ctx context.Context, d *db.DB, k key, b *pgx.Batch) error {
-	return n.limited(ctx, n.pages, k, func() error { return d.ReadWithin(ctx, n.cfg.Limit, b) })
+	return n.limited(ctx, n.pages, k, func() error { return d.ReadWithTimeout(ctx, n.cfg.Limit, b) })
 }
 
 // Sum runs statements over many records, such as those of a report, as totals run: in a slot of the company, each with the limit of

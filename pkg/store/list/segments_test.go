@@ -27,7 +27,7 @@ type shelf struct {
 func newShelf(t *testing.T, cfg list.NodeConfig) shelf {
 	t.Helper()
 	s := shelf{setup(t), nil, tenant.NewID(), bookList}
-	cfg.Writes = s.db.Writes()
+	cfg.Writes = s.db.WriteLog()
 	s.node = list.NewNode(cfg)
 	s.spec.Permanent = true
 	return s

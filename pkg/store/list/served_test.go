@@ -76,7 +76,7 @@ func TestSoughtPagesAreTheSame(t *testing.T) {
 func TestSoughtPagesSeeOwnWrites(t *testing.T) {
 	t.Parallel()
 	f, company := setup(t), tenant.NewID()
-	node := list.NewNode(list.NodeConfig{Writes: f.db.Writes(), Skip: 3})
+	node := list.NewNode(list.NodeConfig{Writes: f.db.WriteLog(), Skip: 3})
 	for i := range 30 {
 		f.add(t, company, book{Title: fmt.Sprintf("m%02d", i)})
 	}
@@ -92,7 +92,7 @@ func TestSoughtPagesSeeOwnWrites(t *testing.T) {
 	require.Equal(t, "m10", second()[0])
 	f.add(t, company, book{Title: "a"})
 	require.Equal(t, "m10", second()[0], "another process wrote it: the page still follows the one before")
-	f.db.Writes().Add(company, "books")
+	f.db.WriteLog().Add(company, "books")
 	require.Equal(t, "m09", second()[0])
 }
 
@@ -156,7 +156,7 @@ func TestTotalsOverTheAPI(t *testing.T) {
 			return b, nil
 		}, httpapi.NoURL)
 	}
-	node := list.NewNode(list.NodeConfig{Writes: f.db.Writes()})
+	node := list.NewNode(list.NodeConfig{Writes: f.db.WriteLog()})
 	s := apitest.NewWith(t, f.db, func(cfg *httpapi.Config) { cfg.Lists = node }, routes)
 	c, other := s.Company(), s.Company()
 	total := func(c *apitest.Client, headers ...apitest.Header) int {

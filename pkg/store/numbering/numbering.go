@@ -425,7 +425,7 @@ func (c *Committer) options(batch []*entry) []db.Option {
 		opts = append(opts, db.ReadCommitted())
 	}
 	if several(batch) {
-		opts = append(opts, db.LockWithin(c.cfg.Patience))
+		opts = append(opts, db.LockTimeout(c.cfg.Patience))
 	}
 	if len(batch) == 1 {
 		opts = append(opts, batch[0].opts...)

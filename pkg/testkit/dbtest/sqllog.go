@@ -79,7 +79,7 @@ func (l *sqlLog) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData
 
 func (l *sqlLog) add(ctx context.Context, sql string) {
 	line := logged{SQL: sql}
-	if d, ok := db.DeclaredFor(ctx, sql); ok {
+	if d, ok := db.TableAccessOf(ctx, sql); ok {
 		line.Declared = &d
 	}
 	text, err := json.Marshal(line)
@@ -97,8 +97,8 @@ func (l *sqlLog) add(ctx context.Context, sql string) {
 
 // logged is a line of the log.
 type logged struct {
-	SQL      string       `json:"sql"`
-	Declared *db.Declared `json:"declared,omitempty"` // of a write, and of all statements of transactions and lists
+	SQL      string          `json:"sql"`
+	Declared *db.TableAccess `json:"declared,omitempty"` // of a write, and of all statements of transactions and lists
 }
 
 // appendLine appends a line in a single write, so that lines of several processes do not interleave.

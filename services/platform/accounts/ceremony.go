@@ -37,7 +37,7 @@ func (s *Service) useUp(ctx context.Context, id string) error {
 	err := s.cfg.DB.RunTx(ctx, "accounts.ceremony", func(_ context.Context, tx *db.Tx) error {
 		tx.Queue(sqlOnce, one.key, tx.Now().Add(CeremonyWithin)).Expect(1, ErrCeremony)
 		return nil
-	}, db.ReadCommitted(), db.LockWithin(time.Second))
+	}, db.ReadCommitted(), db.LockTimeout(time.Second))
 	if errors.Is(err, db.ErrLocked) {
 		return ErrCeremony
 	}
