@@ -91,9 +91,9 @@ func BenchmarkRelayLatency(b *testing.B) {
 // rows as fast as they can.
 func BenchmarkRelaySteady(b *testing.B) {
 	g := setup(b)
-	var turns atomic.Int64
+	var passes atomic.Int64
 	r, err := NewRelay(g.db, g.client(), RelayConfig{EventRetention: 30 * day, Node: "bench", stats: time.Hour, inject: failpoint.On(points{
-		afterAck: func(context.Context) error { turns.Add(1); return nil },
+		afterAck: func(context.Context) error { passes.Add(1); return nil },
 	})})
 	require.NoError(b, err)
 	g.run(r)
@@ -116,5 +116,5 @@ func BenchmarkRelaySteady(b *testing.B) {
 	b.ReportMetric(float64(rows.Load())/time.Since(start).Seconds(), "rows/s")
 	g.drained()
 	b.ReportMetric(float64(rows.Load())/time.Since(start).Seconds(), "drained-rows/s")
-	b.ReportMetric(float64(rows.Load())/float64(turns.Load()), "rows/turn")
+	b.ReportMetric(float64(rows.Load())/float64(passes.Load()), "rows/turn")
 }

@@ -43,11 +43,11 @@ ON CONFLICT (bucket, pos, id) DO NOTHING`)
 // insertBytes limits the bodies of one INSERT; CockroachDB rejects statements above 16 MiB.
 const insertBytes = 4 << 20
 
-// settle deletes the rows that Kafka has accepted or rejected and writes the event log, in one transaction for all
+// complete deletes the rows that Kafka has accepted or rejected and writes the event log, in one transaction for all
 // buckets. Only the relay that deletes a row logs it, so that the log has each event once, however many relays published
 // it. The heads of the buckets are locked first and in order, so that positions become visible in order and two relays
 // cannot deadlock.
-func (r *Relay) settle(ctx context.Context, batches []*batch) error {
+func (r *Relay) complete(ctx context.Context, batches []*batch) error {
 	var all []decided
 	for _, b := range batches {
 		if len(b.acked)+len(b.poison) > 0 {
@@ -58,15 +58,15 @@ func (r *Relay) settle(ctx context.Context, batches []*batch) error {
 		return nil
 	}
 	slices.SortFunc(all, func(x, y decided) int { return int(x.bucket() - y.bucket()) })
-	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
+	ctx, cancel := context.WithTimeout(ctx, maxPassTime)
 	defer cancel()
-	err := r.settleOnce(ctx, all, false)
+	err := r.completeOnce(ctx, all, false)
 	if errors.Is(err, errLogged) {
 		// Only events that are published again are in the log already, so the common case does not look for them.
-		err = r.settleOnce(ctx, all, true)
+		err = r.completeOnce(ctx, all, true)
 	}
 	if err != nil {
-		return fmt.Errorf("settle %d outbox buckets, the first %d: %w", len(all), all[0].bucket(), err)
+		return fmt.Errorf("complete %d outbox buckets, the first %d: %w", len(all), all[0].bucket(), err)
 	}
 	for _, d := range all {
 		r.count(ctx, d)
@@ -76,7 +76,7 @@ func (r *Relay) settle(ctx context.Context, batches []*batch) error {
 
 var errLogged = errors.New("some events are in the log")
 
-func (r *Relay) settleOnce(ctx context.Context, all []decided, republished bool) error {
+func (r *Relay) completeOnce(ctx context.Context, all []decided, republished bool) error {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	return r.db.RunTx(ctx, "outbox.settle", func(ctx context.Context, tx *db.Tx) error {
 		if err := deleteRows(ctx, tx, all); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
-// A batch of which one event is in the log already, because it is published again, is settled nevertheless, and the others are
+// A batch of which one event is in the log already, because it is published again, is completed nevertheless, and the others are
 // logged.
 func TestAnEventThatIsInTheLogHoldsNothingUp(t *testing.T) {
 	t.Parallel()
@@ -35,8 +35,8 @@ VALUES ($1, 1000000, $2, $3, $4, $5, $6, $7, $8, $8::TIMESTAMPTZ + interval '30 
 	require.Equal(t, 4, head, "the log has no gap for it")
 }
 
-// A settlement lets others go first only while no rows wait for its end.
-func TestSettlementsPauseOnlyWithoutTraffic(t *testing.T) {
+// A completion lets others go first only while no rows wait for its end.
+func TestCompletionsPauseOnlyWithoutTraffic(t *testing.T) {
 	t.Parallel()
 	for name, press := range map[string]func(*Relay, *view){
 		"rows of the same bucket":          func(_ *Relay, v *view) { v.p.again = true },

@@ -177,7 +177,7 @@ func (w *EpochWatch) setBack(epoch Epoch, heads map[int32]int64) string {
 }
 
 func (w *EpochWatch) read(ctx context.Context) (epoch Epoch, heads map[int32]int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
+	ctx, cancel := context.WithTimeout(ctx, maxPassTime)
 	defer cancel()
 	rows, err := w.db.Query(ctx, sqlSelectHeads)
 	if err != nil {

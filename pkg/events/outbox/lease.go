@@ -68,7 +68,7 @@ func (r *Relay) keepLeases(ctx context.Context, stopping <-chan struct{}) {
 		case <-t.C:
 		}
 		next := r.cfg.Renew / 2
-		err := r.leaseTurn(ctx, renew, stopped(stopping))
+		err := r.leasePass(ctx, renew, stopped(stopping))
 		if err != nil && ctx.Err() == nil {
 			r.log.WarnContext(ctx, "lease renewal failed", "error", err)
 			next = min(next, 100*time.Millisecond+rand.N(100*time.Millisecond))
@@ -88,8 +88,8 @@ func stopped(c <-chan struct{}) bool {
 	}
 }
 
-// leaseTurn releases or acquires buckets to reach the fair share, and renews the leases held before if renew is set.
-func (r *Relay) leaseTurn(ctx context.Context, renew, stopping bool) error {
+// leasePass releases or acquires buckets to reach the fair share, and renews the leases held before if renew is set.
+func (r *Relay) leasePass(ctx context.Context, renew, stopping bool) error {
 	// After a renewal that hangs, there is time for another one.
 	patience := min(r.cfg.LeaseTTL/2, (r.cfg.LeaseTTL-r.cfg.LeaseMargin-r.cfg.Renew)*3/4)
 	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), patience)

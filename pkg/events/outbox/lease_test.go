@@ -139,14 +139,14 @@ func TestFreeBucketsAreTakenBetweenRenewals(t *testing.T) {
 		r.cfg.LeaseTTL, r.cfg.LeaseMargin, r.cfg.Renew = time.Minute, time.Second, 20*time.Second
 	})
 	ctx := t.Context()
-	require.NoError(t, r.leaseTurn(ctx, true, false))
+	require.NoError(t, r.leasePass(ctx, true, false))
 	require.Equal(t, Buckets, r.Owned())
 	until := func() (first time.Time) {
 		require.NoError(t, g.db.QueryRow(ctx, "SELECT min(expires_at) FROM outbox_leases").Scan(&first))
 		return first
 	}
 	renewed := until()
-	require.NoError(t, r.leaseTurn(ctx, false, false))
+	require.NoError(t, r.leasePass(ctx, false, false))
 	require.Equal(t, renewed, until(), "a look renews nothing")
 
 	const left = 7
@@ -157,14 +157,14 @@ func TestFreeBucketsAreTakenBetweenRenewals(t *testing.T) {
 		r.parts[b].held = false
 	}
 	r.mu.Unlock()
-	require.NoError(t, r.leaseTurn(ctx, false, true))
+	require.NoError(t, r.leasePass(ctx, false, true))
 	require.Equal(t, Buckets-left, r.Owned(), "a relay that stops takes nothing")
-	require.NoError(t, r.leaseTurn(ctx, false, false))
+	require.NoError(t, r.leasePass(ctx, false, false))
 	require.Equal(t, Buckets, r.Owned())
 
 	_, err = g.db.Exec(ctx, "INSERT INTO relay_members (node, expires_at) VALUES ('b', now() + INTERVAL '1 hour')")
 	require.NoError(t, err)
-	require.NoError(t, r.leaseTurn(ctx, false, false))
+	require.NoError(t, r.leasePass(ctx, false, false))
 	require.Equal(t, Buckets/2, r.Owned(), "a look also leaves what is another relay's share")
 }
 

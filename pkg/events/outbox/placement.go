@@ -57,7 +57,7 @@ func (r *Relay) keepPlacement(ctx context.Context) {
 		case <-r.taken:
 		case <-t.C:
 		}
-		err := r.placementTurn(ctx)
+		err := r.placementPass(ctx)
 		if err == nil {
 			told, last = time.Time{}, nil
 			t.Reset(r.cfg.placement)
@@ -75,8 +75,8 @@ func (r *Relay) keepPlacement(ctx context.Context) {
 	}
 }
 
-// placementTurn compares the owned buckets with the topic.
-func (r *Relay) placementTurn(ctx context.Context) error {
+// placementPass compares the owned buckets with the topic.
+func (r *Relay) placementPass(ctx context.Context) error {
 	unplaced := r.unplaced()
 	defer r.resume(unplaced) // without a number, they publish everything but events
 	n, err := r.partitions(ctx)

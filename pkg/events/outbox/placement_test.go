@@ -201,7 +201,7 @@ func TestBucketIsMovedInItsEpochOnly(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	r := g.relay("a", func(r *Relay) { r.cfg.LeaseTTL = time.Minute })
-	require.NoError(t, r.leaseTurn(t.Context(), true, false))
+	require.NoError(t, r.leasePass(t.Context(), true, false))
 	require.NoError(t, r.place(t.Context(), sqlPlaceBuckets, r.leases(), 8))
 	mine := r.leases()[:2]
 	_, err := g.db.Exec(t.Context(), `UPDATE outbox_leases SET epoch = epoch + 2 WHERE bucket = $1`, mine[0].Bucket)

@@ -26,12 +26,12 @@ FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
 
 const (
 	activeFor   = time.Second            // how long after the last row of which no writer told the shortest poll interval is kept
-	slowAfter   = 250 * time.Millisecond // a bucket that waits longer for Kafka is settled alone, and its batch releases its slot
+	slowAfter   = 250 * time.Millisecond // a bucket that waits longer for Kafka is completed alone, and its batch releases its slot
 	retryFirst  = 100 * time.Millisecond
 	retryMax    = 5 * time.Second
 	retryLimit  = 50      // maximum number of rows of a batch after a failure
 	bigBatch    = 4 << 20 // bytes; a larger batch halves the limit of the next one
-	maxTurnTime = 30 * time.Second
+	maxPassTime = 30 * time.Second
 
 	// Buckets of one batch; together they may have groupRows times the rows of one. A batch takes at most groupRows buckets
 	// with a backlog, whole: small pieces of a bucket would have each scan pass the remains of all pieces before.
@@ -295,7 +295,7 @@ func (r *Relay) advance(v *view, b *batch) {
 
 // scan reads the next rows of several buckets in one round trip.
 func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
+	ctx, cancel := context.WithTimeout(ctx, maxPassTime)
 	defer cancel()
 	views := make([]*view, len(group))
 	batch := &pgx.Batch{}
@@ -327,7 +327,7 @@ func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
 // read runs one query and collects its rows in one round trip. It runs outside a transaction, so that it cannot cause
 // serialization failures in transactions that insert into the outbox.
 func read[T any](ctx context.Context, d *db.DB, to pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
+	ctx, cancel := context.WithTimeout(ctx, maxPassTime)
 	defer cancel()
 	rows, err := d.Query(ctx, sql, args...)
 	if err != nil {

@@ -26,11 +26,11 @@ func TestRowsOfAWakeupNeedNoPoll(t *testing.T) {
 	g.drained()
 }
 
-// Buckets that became ready together are settled in one transaction, and a bucket that fails delays no other.
+// Buckets that became ready together are completed in one transaction, and a bucket that fails delays no other.
 func TestBucketsShareABatch(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	companies, turns := make(map[int32]bool), 0
+	companies, passes := make(map[int32]bool), 0
 	for len(companies) < 20 {
 		c := company()
 		if companies[Bucket(c)] {
@@ -47,15 +47,15 @@ func TestBucketsShareABatch(t *testing.T) {
 	}
 	for len(r.ready) > 0 {
 		group := r.next(time.Now())
-		turns++
+		passes++
 		r.mu.Unlock()
 		r.work(t.Context(), group)
 		r.mu.Lock()
 		r.running = 0
 	}
 	r.mu.Unlock()
-	require.Equal(t, 1, turns)
-	g.drained() // what a broker acknowledges late is settled later
+	require.Equal(t, 1, passes)
+	g.drained() // what a broker acknowledges late is completed later
 	require.Equal(t, 2*len(companies), g.count("events"))
 }
 

@@ -23,7 +23,7 @@ func (s *slot) release() {
 	}
 }
 
-// work reads, publishes and settles one batch of a group of buckets.
+// work reads, publishes and completes one batch of a group of buckets.
 func (r *Relay) work(ctx context.Context, group []*part) {
 	s := &slot{r: r}
 	defer s.release()
@@ -64,7 +64,7 @@ func (r *Relay) work(ctx context.Context, group []*part) {
 	}
 }
 
-// await settles together what Kafka responds to in time. It returns the publications without a response.
+// await completes together what Kafka responds to in time. It returns the publications without a response.
 func (r *Relay) await(ctx context.Context, sent []*publication) (late []*publication) {
 	slow := time.NewTimer(slowAfter)
 	defer slow.Stop()
@@ -91,11 +91,11 @@ func (r *Relay) await(ctx context.Context, sent []*publication) (late []*publica
 	return late
 }
 
-// settlePause is how long a settlement lets others go first, while there is no traffic that waits for it. The router stores its
+// completePause is how long a completion lets others go first, while there is no traffic that waits for it. The router stores its
 // deliveries at that moment: a webhook waits for that commit and nobody for this one, but a disk takes one after the other.
-const settlePause = 3 * time.Millisecond
+const completePause = 3 * time.Millisecond
 
-// pressed reports whether rows wait until batches are settled: rows of the same buckets, or those of others, for a slot.
+// pressed reports whether rows wait until batches are completed: rows of the same buckets, or those of others, for a slot.
 func (r *Relay) pressed(batches []*batch) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,11 +116,11 @@ func (r *Relay) conclude(ctx context.Context, done []*publication) {
 	}
 	if len(batches) > 0 && !r.pressed(batches) {
 		select {
-		case <-time.After(settlePause):
+		case <-time.After(completePause):
 		case <-r.abort:
 		}
 	}
-	err := r.settle(ctx, batches)
+	err := r.complete(ctx, batches)
 	for _, b := range batches {
 		if err != nil {
 			r.finish(ctx, b.view.p, false, err)
