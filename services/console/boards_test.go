@@ -28,7 +28,7 @@ import (
 type integration struct {
 	p   *pages
 	api *httpapi.API
-	by  httpapi.Insider
+	by  httpapi.InternalCaller
 }
 
 // calls is an integration of the company.
@@ -37,7 +37,7 @@ func (p *pages) calls(s premises) integration {
 	reached, err := p.Company.Access(p.t.Context(), s.id)
 	require.NoError(p.t, err)
 	owner := s.people[company.RoleOwner]
-	return integration{p, p.external, httpapi.Insider{
+	return integration{p, p.external, httpapi.InternalCaller{
 		Principal: reached.Principal(owner.ID, "integration", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.7"),
 	}}
 }

@@ -42,7 +42,7 @@ func TestPagesCallOperationsWithTheirTypes(t *testing.T) {
 				returned = "*list.Page[" + returned + "]"
 			}
 			calls++
-			err := api.Call(t.Context(), httpapi.Insider{}, id, httpapi.Input{}, new(struct{}))
+			err := api.Call(t.Context(), httpapi.InternalCaller{}, id, httpapi.Input{}, new(struct{}))
 			require.ErrorContains(t, err, "the operation "+id+" returns ", file)
 			if returned != "web.JSON" {
 				types, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "the operation "+id+" returns "), ", not ")

@@ -40,7 +40,7 @@ func (p *pages) call(s premises, api *httpapi.API, method, path, body string) ma
 	p.t.Helper()
 	reached, err := p.Company.Access(p.t.Context(), s.id)
 	require.NoError(p.t, err)
-	by := httpapi.Insider{Principal: reached.Principal(s.people[company.RoleOwner].ID, "test", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.9")}
+	by := httpapi.InternalCaller{Principal: reached.Principal(s.people[company.RoleOwner].ID, "test", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.9")}
 	var sent any
 	if body != "" {
 		sent = json.RawMessage(body)

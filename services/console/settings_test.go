@@ -32,7 +32,7 @@ func (p *pages) do(api *httpapi.API, id tenant.ID, method, target string, body a
 	p.t.Helper()
 	reached, err := p.Company.Access(p.t.Context(), id)
 	require.NoError(p.t, err)
-	by := httpapi.Insider{Principal: reached.Principal(uuid.New(), "test", access.Scopes{"*:write"})}
+	by := httpapi.InternalCaller{Principal: reached.Principal(uuid.New(), "test", access.Scopes{"*:write"})}
 	if api == p.admin {
 		target = "/companies/" + id.String() + target
 	}
@@ -252,7 +252,7 @@ func TestPagesOfOperators(t *testing.T) {
 	owner, reader := p.signedIn(own.people[company.RoleOwner]), p.operator(p.read)
 	walked := 0
 	for _, route := range p.app.Pages() {
-		if route.Whom != web.Operators {
+		if route.Audience != web.Operators {
 			continue
 		}
 		walked++

@@ -169,7 +169,7 @@ func TestPagesTakeAnyInput(t *testing.T) {
 	}
 	walked := 0
 	for _, route := range p.app.Pages() {
-		if route.Whom == web.Operators || route.Streams() || strings.HasPrefix(route.Path, "/account") || strings.HasPrefix(route.Path, "/sign-") {
+		if route.Audience == web.Operators || route.Streams() || strings.HasPrefix(route.Path, "/account") || strings.HasPrefix(route.Path, "/sign-") {
 			continue
 		}
 		if route.Method == http.MethodPost && (strings.HasSuffix(route.Path, "/delete") || strings.HasSuffix(route.Path, "/revoke")) {

@@ -316,7 +316,7 @@ func TestEveryPageOfTheConsoleKeepsCompaniesApart(t *testing.T) {
 	}
 	walked := 0
 	for _, route := range p.app.Pages() {
-		if route.Whom != web.OfCompany {
+		if route.Audience != web.OfCompany {
 			continue
 		}
 		for role, v := range visitors {
@@ -376,7 +376,7 @@ func TestEveryPageOfTheConsoleNeedsASession(t *testing.T) {
 	for _, route := range p.app.Pages() {
 		method, path := address(route.Pattern(), own.id, own.records)
 		got := v.ask(method, path, nil)
-		if route.Whom == web.Anyone {
+		if route.Audience == web.Anyone {
 			open++
 			require.NotEqual(t, http.StatusInternalServerError, got.status, route.Pattern())
 			require.NotContains(t, got.body, own.name)
@@ -423,7 +423,7 @@ func TestOperatorsHaveNoAccountToChange(t *testing.T) {
 	p := newPages(t)
 	v := p.operator(p.write)
 	for _, route := range p.app.Pages() {
-		if route.Whom != web.SignedIn {
+		if route.Audience != web.SignedIn {
 			continue
 		}
 		method, path := address(route.Pattern(), tenant.ID{}, nil)

@@ -110,7 +110,7 @@ type Config struct {
 // API is the server of one API.
 type API struct {
 	cfg         Config
-	surface     surface
+	variant     variant
 	server      *transport.Server
 	desc        *huma.OpenAPI
 	docs        docsPages
@@ -149,7 +149,7 @@ type Op struct {
 	NoURL       bool           // what is created has no URL of its own, and the response no Location
 	Files       []string       // media types of the file that it returns
 	Uploads     []string       // media types of the file that is its body; see [Call.Upload]
-	Guest       Guest          // lets requests in without a token; nil = none
+	SignedURL   SignedURL      // lets requests in without a token; nil = none
 	Platform    bool           // in the admin API: about the platform, so that the path names no company
 	OneTx       bool           // the change is one transaction, which stores the response; other operations lease their idempotency key first
 
@@ -182,12 +182,12 @@ func New(cfg Config) *API {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	of := externalSurface
+	of := externalVariant
 	if cfg.Admin != nil {
-		of = adminSurface
+		of = adminVariant
 	}
 	keys := idempotency.New(idempotency.Config{DB: cfg.DB, TTL: cfg.KeyTTL, Lease: cfg.KeyLease, Keys: cfg.Keys, Quota: cfg.KeyQuota})
-	a := &API{operations: map[string]*operation{}, cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now), uploads: newUploads(cfg.UploadBytes)}
+	a := &API{operations: map[string]*operation{}, cfg: cfg, variant: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now), uploads: newUploads(cfg.UploadBytes)}
 	a.illustrated, a.examples = sync.OnceValue(a.illustrate), sync.OnceValues(a.readExamples)
 	a.server = transport.New(transport.Config{
 		Edge: cfg.Edge, Base: of.base, Release: cfg.Release, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
@@ -256,7 +256,7 @@ func (a *API) register(op Op, input, body reflect.Type, handle func(context.Cont
 	if op.MaxBody == 0 {
 		op.MaxBody = DefaultMaxBody
 	}
-	op.base, op.rel, op.Path = a.surface.base, op.Path, a.surface.path(op)
+	op.base, op.rel, op.Path = a.variant.base, op.Path, a.variant.path(op)
 	o := &operation{Op: op, answer: body}
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")

@@ -23,7 +23,7 @@ import (
 var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
 // description is the API description without operations; registering an operation adds it.
-func description(of surface) *huma.OpenAPI {
+func description(of variant) *huma.OpenAPI {
 	arraysAreNeverNull()
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -76,7 +76,7 @@ func (a *API) describe(op Op) huma.Operation {
 	if op.Component != "" && a.cfg.Admin == nil {
 		ho.Extensions["x-required-component"] = op.Component
 	}
-	if op.Guest != nil {
+	if op.SignedURL != nil {
 		ho.Security = []map[string][]string{{"token": {}}, {}}
 	}
 	if op.AlsoNeeds != "" {
@@ -92,7 +92,7 @@ func (a *API) describe(op Op) huma.Operation {
 		}
 	}
 	add(errorStatuses)
-	add(a.surface.statuses)
+	add(a.variant.statuses)
 	add(op.Errors)
 	if strings.Contains(op.Path, "{"+companyParam+"}") {
 		ho.Parameters = append(ho.Parameters, &huma.Param{

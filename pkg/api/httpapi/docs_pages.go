@@ -108,7 +108,7 @@ func (a *API) makeDocs(name string) (media string, body []byte, err error) {
 		body, err = a.descriptionOf(tag)
 		return fiber.MIMEApplicationJSON, body, err
 	}
-	body, err = render(tagTemplate, map[string]any{"Tag": tag, "Name": a.surface.name, "Base": a.surface.base, "URL": a.tagURL(tag), "Guide": a.guideLinks()})
+	body, err = render(tagTemplate, map[string]any{"Tag": tag, "Name": a.variant.name, "Base": a.variant.base, "URL": a.tagURL(tag), "Guide": a.guideLinks()})
 	return fiber.MIMETextHTMLCharsetUTF8, body, err
 }
 
@@ -121,7 +121,7 @@ func (a *API) tags() (all []string) {
 	return slices.Compact(all)
 }
 
-func (a *API) tagURL(tag string) string { return a.surface.base + "/docs/" + url.PathEscape(tag) }
+func (a *API) tagURL(tag string) string { return a.variant.base + "/docs/" + url.PathEscape(tag) }
 
 type indexTag struct {
 	Name, URL string
@@ -151,7 +151,7 @@ func (a *API) indexPage() ([]byte, error) {
 		tags = append(tags, entry)
 	}
 	return render(indexTemplate, map[string]any{
-		"Name": a.surface.name, "About": a.surface.about, "Base": a.surface.base, "Tags": tags, "Guide": a.guideLinks(),
+		"Name": a.variant.name, "About": a.variant.about, "Base": a.variant.base, "Tags": tags, "Guide": a.guideLinks(),
 		"Events": a.cfg.AsyncAPI != nil, "Changelog": len(a.cfg.Changelog) > 0,
 	})
 }

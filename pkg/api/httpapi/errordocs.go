@@ -38,7 +38,7 @@ var errorDocs = []apierr.Doc{
 
 // errorDocs returns the rows of the page. Every code has one, so that every docUrl resolves.
 func (a *API) errorDocs() []apierr.Doc {
-	docs := slices.Concat(errorDocs, a.surface.errors, a.cfg.Errors)
+	docs := slices.Concat(errorDocs, a.variant.errors, a.cfg.Errors)
 	for _, entity := range a.cfg.Entities {
 		docs = append(docs, apierr.Doc{Status: 404, Code: entity + "_NOT_FOUND", Advice: "The company has no such record. If a field of the body refers to it, meta.field and meta.id identify the reference."})
 	}

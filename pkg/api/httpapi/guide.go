@@ -75,7 +75,7 @@ func (a *API) guidePage(name string) ([]byte, error) {
 		return nil, fmt.Errorf("render page %s: %w", name, err)
 	}
 	return render(guideTemplate, map[string]any{
-		"Title": titleOf(raw), "Name": a.surface.name, "Base": a.surface.base, "Body": template.HTML(body.String()), //nolint:gosec // pages of the source, which goldmark escapes
+		"Title": titleOf(raw), "Name": a.variant.name, "Base": a.variant.base, "Body": template.HTML(body.String()), //nolint:gosec // pages of the source, which goldmark escapes
 	})
 }
 

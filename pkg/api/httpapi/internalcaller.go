@@ -24,9 +24,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
 
-// Insider is a caller whom another part of this process has let in, such as a person who is signed in to the console. All checks
+// InternalCaller is a caller whom another part of this process has let in, such as a person who is signed in to the console. All checks
 // but that of a token hold for it: scopes, components, limits of lists, validation.
-type Insider struct {
+type InternalCaller struct {
 	Principal *access.Principal // in the admin API, one without a company is an operator, and others reach their company only
 	Address   netip.Addr
 	Record    func(tx *db.Tx, c AdminChange) error // keeps a record of each change in its transaction; nil = none is kept
@@ -41,11 +41,11 @@ type Input struct {
 	Version int64  // the record must still have it; 0 = any
 }
 
-// Call answers a call of an operation by an insider as the API answers a request with a token. It sets into, which points to what
+// Call answers a call of an operation by an internal caller as the API answers a request with a token. It sets into, which points to what
 // the operation returns, or to a [json.RawMessage] for what clients get. Errors are those that clients see, of the type
 // [apierr.Error], but for an operation that there is not, or that returns another type: nothing is called then. With a key, a repeat gets
 // the answer that was stored as JSON, so that the type has to be one that can be read from its JSON.
-func (a *API) Call(ctx context.Context, by Insider, id string, in Input, into any) error {
+func (a *API) Call(ctx context.Context, by InternalCaller, id string, in Input, into any) error {
 	o := a.operations[id]
 	if o == nil {
 		return fmt.Errorf("the API has no operation %s", id)
@@ -60,7 +60,7 @@ func (a *API) Call(ctx context.Context, by Insider, id string, in Input, into an
 		return fmt.Errorf("encode input of %s: %w", id, err)
 	}
 	r := &request{
-		message: w, api: a, op: o, id: telemetry.RequestOf(ctx), unread: transport.Whole(body), address: by.Address, insider: &by, valued: valued,
+		message: w, api: a, op: o, id: telemetry.RequestOf(ctx), unread: transport.Whole(body), address: by.Address, internalCaller: &by, valued: valued,
 		meter: cputime.New(a.cfg.ThreadTime),
 	}
 	if r.id == "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 )
 
-// ask calls an operation as an insider, within the request r7.
-func ask(t *testing.T, api *httpapi.API, by httpapi.Insider, id string, in httpapi.Input, into any) error {
+// ask calls an operation as an internal caller, within the request r7.
+func ask(t *testing.T, api *httpapi.API, by httpapi.InternalCaller, id string, in httpapi.Input, into any) error {
 	t.Helper()
 	by.Address = netip.MustParseAddr("192.0.2.7")
 	return api.Call(telemetry.WithRequest(t.Context(), "r7"), by, id, in, into)
@@ -35,15 +35,15 @@ func refusal(t *testing.T, err error) *apierr.Error {
 	return f
 }
 
-func (f *kit) insider() (httpapi.Insider, *adminOf) {
+func (f *kit) internalCaller() (httpapi.InternalCaller, *adminOf) {
 	record := &adminOf{}
-	return httpapi.Insider{Principal: f.tokens["all"].(*access.Principal), Record: record.Record}, record
+	return httpapi.InternalCaller{Principal: f.tokens["all"].(*access.Principal), Record: record.Record}, record
 }
 
-func TestInsidersAreAnsweredAsClients(t *testing.T) {
+func TestInternalCallersAreAnsweredAsClients(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	by, record := f.insider()
+	by, record := f.internalCaller()
 	var one thing
 	require.NoError(t, ask(t, f.api, by, "createThing", named("one"), &one))
 	require.Len(t, record.changes, 1)
@@ -74,16 +74,16 @@ func TestInsidersAreAnsweredAsClients(t *testing.T) {
 
 	reader := *by.Principal
 	reader.Scopes = access.Scopes{"*:read"}
-	err = ask(t, f.api, httpapi.Insider{Principal: &reader}, "createThing", named("two"), &got)
+	err = ask(t, f.api, httpapi.InternalCaller{Principal: &reader}, "createThing", named("two"), &got)
 	require.Equal(t, 403, refusal(t, err).Status)
-	require.Equal(t, 401, f.do(request{method: "GET", path: "/things/" + one.ID.String(), token: "nobody"}).StatusCode, "nobody becomes an insider over a connection")
+	require.Equal(t, 401, f.do(request{method: "GET", path: "/things/" + one.ID.String(), token: "nobody"}).StatusCode, "nobody becomes an internal caller over a connection")
 }
 
 // A call with a key, or for a version, holds to it as a request does. A repeat gets the value again, which was stored as JSON.
-func TestInsidersRepeatChanges(t *testing.T) {
+func TestInternalCallersRepeatChanges(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	by, record := f.insider()
+	by, record := f.internalCaller()
 	in := named("one")
 	in.Key = uuid.NewString()
 	var first, again thing
@@ -105,10 +105,10 @@ func TestInsidersRepeatChanges(t *testing.T) {
 }
 
 // An operation that there is not, or that returns something else, is a mistake of who calls it: nothing is changed.
-func TestCallsOfInsidersHaveTheTypeOfTheOperation(t *testing.T) {
+func TestCallsOfInternalCallersHaveTheTypeOfTheOperation(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	by, _ := f.insider()
+	by, _ := f.internalCaller()
 	err := ask(t, f.api, by, "createThing", named("one"), new(thingFields))
 	require.EqualError(t, err, "the operation createThing returns httpapi_test.thing, not httpapi_test.thingFields")
 	err = ask(t, f.api, by, "makeThing", named("one"), new(thing))
@@ -116,13 +116,13 @@ func TestCallsOfInsidersHaveTheTypeOfTheOperation(t *testing.T) {
 	require.Zero(t, f.calls)
 }
 
-func TestInsidersOfACompanyReachIt(t *testing.T) {
+func TestInternalCallersOfACompanyReachIt(t *testing.T) {
 	t.Parallel()
 	f, a := newAdmin(t)
 	create := func(by *access.Principal) error {
 		in := named(uuid.NewString())
 		in.Path = map[string]string{"companyId": a.company.String()}
-		return ask(t, f.api, httpapi.Insider{Principal: by, Record: a.Record}, "createThing", in, new(thing))
+		return ask(t, f.api, httpapi.InternalCaller{Principal: by, Record: a.Record}, "createThing", in, new(thing))
 	}
 	owner := &access.Principal{Company: a.company, Scopes: access.Scopes{"*:write"}, PlanAPI: true, Rate: access.Rate{Unlimited: true}}
 	require.NoError(t, create(owner))

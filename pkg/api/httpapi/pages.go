@@ -40,13 +40,13 @@ func (a *API) mountDocs() {
 	s.Route(http.MethodGet, "/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
 	s.Page("/docs/errors", transport.NewPage(fiber.MIMETextHTMLCharsetUTF8, a.errorPage()))
 	s.LatePage("/docs", func() (*transport.Page, error) { return a.docsPage("") })
-	s.Assets("/docs/*", a.docsPage, v5emb.New(a.surface.name, a.surface.base+"/openapi.json", a.surface.base+"/docs/"))
+	s.Assets("/docs/*", a.docsPage, v5emb.New(a.variant.name, a.variant.base+"/openapi.json", a.variant.base+"/docs/"))
 	s.Index(transport.NewPage(fiber.MIMEApplicationJSON, a.index()))
 }
 
 // index is the body of the root path: links to the documentation.
 func (a *API) index() []byte {
-	root := a.cfg.Root() + a.surface.base
+	root := a.cfg.Root() + a.variant.base
 	links := map[string]string{
 		"api": root, "description": root + "/openapi.json", "docs": root + "/docs", "errors": root + "/docs/errors", "health": root + "/health",
 	}
@@ -60,7 +60,7 @@ func (a *API) index() []byte {
 		Name    string            `json:"name"`
 		Release string            `json:"release"`
 		Links   map[string]string `json:"links"`
-	}{a.surface.name, a.cfg.Release, links}, "", "  ")
+	}{a.variant.name, a.cfg.Release, links}, "", "  ")
 	if err != nil {
 		panic(err) // strings
 	}
@@ -73,7 +73,7 @@ func (a *API) errorPage() []byte {
 		Name    string
 		Docs    []apierr.Doc
 		Reasons []apierr.ReasonDoc
-	}{a.surface.name, a.errorDocs(), apierr.Reasons()})
+	}{a.variant.name, a.errorDocs(), apierr.Reasons()})
 	if err != nil {
 		panic(fmt.Errorf("render page of error codes: %w", err)) // writes constants to memory
 	}

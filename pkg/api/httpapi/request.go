@@ -41,26 +41,26 @@ type Call struct {
 // request holds the state of one request.
 type request struct {
 	message
-	api         *API
-	op          *operation
-	id          string // as its response and logs name it
-	unread      *transport.Body
-	address     netip.Addr
-	insider     *Insider          // nil = the request came over a connection
-	valued      bool              // the caller takes what the operation returns, and not its JSON
-	sender      *access.Principal // whose token was sent, also if it must not be used; nil = unknown
-	body        binding.Body
-	upload      *Upload
-	headersOnly bool // HEAD: the body of the response is not sent
-	guest       bool // has no token
-	call        Call
-	release     func()
-	taken       *loadshed.Reservation // of the request
-	reserved    *loadshed.Reservation // of the response
-	ignored     []string              // unknown fields and parameters
-	paid        int                   // units of the rate limit
-	meter       *cputime.Meter        // of its processor time
-	charged     float64               // units for processor time, beyond those that are paid
+	api            *API
+	op             *operation
+	id             string // as its response and logs name it
+	unread         *transport.Body
+	address        netip.Addr
+	internalCaller *InternalCaller   // nil = the request came over a connection
+	valued         bool              // the caller takes what the operation returns, and not its JSON
+	sender         *access.Principal // whose token was sent, also if it must not be used; nil = unknown
+	body           binding.Body
+	upload         *Upload
+	headersOnly    bool // HEAD: the body of the response is not sent
+	signedURL      bool // has no token
+	call           Call
+	release        func()
+	taken          *loadshed.Reservation // of the request
+	reserved       *loadshed.Reservation // of the response
+	ignored        []string              // unknown fields and parameters
+	paid           int                   // units of the rate limit
+	meter          *cputime.Meter        // of its processor time
+	charged        float64               // units for processor time, beyond those that are paid
 }
 
 // message is what was asked, and the headers of the response: [network] over a connection, [within] from this process.
@@ -176,14 +176,14 @@ func (o *operation) tooLarge() error {
 }
 
 func (r *request) authenticate(ctx context.Context) error {
-	if r.insider != nil {
-		r.call.Principal = r.insider.Principal
+	if r.internalCaller != nil {
+		r.call.Principal = r.internalCaller.Principal
 		return nil
 	}
 	ip := r.address
 	failures := r.api.failures.Check(ip)
-	if r.op.Guest != nil && !r.hasHeader(fiber.HeaderAuthorization) {
-		if signed, err := r.admitGuest(ctx, ip); signed {
+	if r.op.SignedURL != nil && !r.hasHeader(fiber.HeaderAuthorization) {
+		if signed, err := r.admitSignedURL(ctx, ip); signed {
 			return err
 		}
 	}
@@ -301,7 +301,7 @@ func (r *request) rateHeaders(d ratelimit.Decision) {
 }
 
 func (r *request) plan(context.Context) error {
-	if r.api.cfg.Admin == nil && !r.guest && !r.call.PlanAPI {
+	if r.api.cfg.Admin == nil && !r.signedURL && !r.call.PlanAPI {
 		return apierr.New(http.StatusForbidden, "PLAN_API_DISABLED", "the company's plan does not include API access; upgrade the plan").With("plan", r.call.Plan)
 	}
 	return nil
@@ -311,14 +311,14 @@ func (r *request) scope(context.Context) error {
 	if r.api.cfg.Admin != nil {
 		return r.operatorRole()
 	}
-	if r.guest || r.op.Scope == "" || r.call.Allows(r.op.Scope, r.op.Mutating()) {
+	if r.signedURL || r.op.Scope == "" || r.call.Allows(r.op.Scope, r.op.Mutating()) {
 		return nil
 	}
 	return access.ScopeMissing(r.op.needed())
 }
 
 func (r *request) component(context.Context) error {
-	if r.guest || r.api.cfg.Admin != nil { // operators set up what is not enabled yet
+	if r.signedURL || r.api.cfg.Admin != nil { // operators set up what is not enabled yet
 		return nil
 	}
 	for _, alias := range []string{r.op.Component, r.op.AlsoNeeds} {

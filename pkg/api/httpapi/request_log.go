@@ -47,7 +47,7 @@ func (a *API) answered(fc *fiber.Ctx, start time.Time, took time.Duration) {
 	}
 	a.cfg.Requests.Record(r.sender, fc.Response().StatusCode(), r.paid > 0, func() Served {
 		s := Served{
-			At: start, Took: took, RequestID: r.id, Method: fc.Method(), Target: strings.TrimPrefix(fc.OriginalURL(), a.surface.base),
+			At: start, Took: took, RequestID: r.id, Method: fc.Method(), Target: strings.TrimPrefix(fc.OriginalURL(), a.variant.base),
 			Op: r.op.Op, Status: fc.Response().StatusCode(), Address: r.address, Entity: r.concerns(fc), Refusal: transport.RefusalOf(fc), Body: r.body.Raw,
 		}
 		if fc.Get(fiber.HeaderXRequestID) != s.RequestID {

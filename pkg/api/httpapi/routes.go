@@ -68,8 +68,8 @@ func Uploads(limit int, media ...string) Edit {
 	return func(op *Op) { op.MaxBody, op.Uploads = limit, media }
 }
 
-// Guests lets requests in without a token.
-func Guests(g Guest) Edit { return func(op *Op) { op.Guest = g } }
+// AcceptSignedURL lets requests in without a token.
+func AcceptSignedURL(g SignedURL) Edit { return func(op *Op) { op.SignedURL = g } }
 
 // AlsoNeeds names a second component that must be enabled.
 func AlsoNeeds(component string) Edit { return func(op *Op) { op.AlsoNeeds = component } }

@@ -52,8 +52,8 @@ type AdminChange struct {
 	Body      json.RawMessage // what the operator sent, without secrets; nil if the request had no body
 }
 
-// surface is what sets one API of the platform apart from the others.
-type surface struct {
+// variant is what sets one API of the platform apart from the others.
+type variant struct {
 	base     string
 	name     string
 	about    string
@@ -62,7 +62,7 @@ type surface struct {
 	errors   []apierr.Doc
 }
 
-var externalSurface = surface{ //nolint:gochecknoglobals // a constant
+var externalVariant = variant{ //nolint:gochecknoglobals // a constant
 	base: BasePath, name: "Tradegrid external API",
 	about: "Read and change the records of one company, and receive webhooks about changes. " +
 		"Send a bearer token with every request; send X-Idempotency-Key with requests that make changes to retry them safely. Ignore fields that you do not know.",
@@ -71,7 +71,7 @@ var externalSurface = surface{ //nolint:gochecknoglobals // a constant
 // companyParam is the path parameter that names the company in the admin API.
 const companyParam = "companyId"
 
-var adminSurface = surface{ //nolint:gochecknoglobals // a constant
+var adminVariant = variant{ //nolint:gochecknoglobals // a constant
 	base: AdminBasePath, name: "Tradegrid admin API", prefix: "/companies/{" + companyParam + "}",
 	about: "Set up companies: plans, components, settings, branches, users, tokens and directories. For the operators of the platform; " +
 		"each change is recorded with the name of its operator. Send an operator's token with every request; " +
@@ -89,7 +89,7 @@ var adminSurface = surface{ //nolint:gochecknoglobals // a constant
 }
 
 // path returns the path of an operation.
-func (s surface) path(op Op) string {
+func (s variant) path(op Op) string {
 	if op.Platform {
 		return op.Path
 	}
@@ -111,7 +111,7 @@ func (o *operation) role() string {
 
 // operatorRole checks that the operator may call the operation.
 func (r *request) operatorRole() error {
-	if r.insider != nil && r.op.Platform && !r.call.Company.IsZero() {
+	if r.internalCaller != nil && r.op.Platform && !r.call.Company.IsZero() {
 		return apierr.New(http.StatusForbidden, "ADMIN_ROLE_INSUFFICIENT", "the operation is for operators of the platform, not for people of a company").With("role", r.op.role())
 	}
 	if r.call.Allows("*", r.op.Mutating()) {
@@ -131,7 +131,7 @@ func (r *request) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if own := r.call.Company; r.insider != nil && !own.IsZero() { // a person of the company
+	if own := r.call.Company; r.internalCaller != nil && !own.IsZero() { // a person of the company
 		if own != company {
 			return apierr.NotFound("COMPANY", company.String())
 		}
@@ -151,7 +151,7 @@ func parseCompany(text string) (tenant.ID, error) {
 	return tenant.Parse(text)
 }
 
-// audit records the change of an operator, or of an insider, in its transaction; body is that of the response.
+// audit records the change of an operator, or of an internal caller, in its transaction; body is that of the response.
 func (r *request) audit(tx *db.Tx, body any) error {
 	keep := r.auditor()
 	if keep == nil {
@@ -175,8 +175,8 @@ func (r *request) audit(tx *db.Tx, body any) error {
 // auditor keeps the record of the change; nil = there is none.
 func (r *request) auditor() func(*db.Tx, AdminChange) error {
 	switch admin := r.api.cfg.Admin; {
-	case r.insider != nil:
-		return r.insider.Record
+	case r.internalCaller != nil:
+		return r.internalCaller.Record
 	case admin != nil && admin.Audit != nil:
 		return admin.Audit.Record
 	}

@@ -12,7 +12,7 @@ import (
 
 // Inside calls the operation that a request would reach as somebody whom this process has let in, and returns its answer. target is the
 // path and the query below the root of the API.
-func Inside(ctx context.Context, api *httpapi.API, by httpapi.Insider, method, target string, body any) (answer json.RawMessage, err error) {
+func Inside(ctx context.Context, api *httpapi.API, by httpapi.InternalCaller, method, target string, body any) (answer json.RawMessage, err error) {
 	u, err := url.Parse(target)
 	if err != nil {
 		return nil, fmt.Errorf("parse target: %w", err)

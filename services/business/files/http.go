@@ -40,7 +40,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Get(r, "/files/{id}", "getFile", "Read a file", s.Get,
 		httpapi.Doc("Returns what a file is, with signed URLs of the original and the thumbnails that anybody can open for about an hour. Fails with 404 FILE_NOT_FOUND."))
 	httpapi.View(r, "/files/{id}/content", "getFileContent", "Download a file", s.content,
-		httpapi.Files(images...), httpapi.Guests(s.guest),
+		httpapi.Files(images...), httpapi.AcceptSignedURL(s.guest),
 		httpapi.Doc("Returns the original or a thumbnail, with its SHA-256 as the ETag, to a token or to whoever has a signed URL. "+
 			"Fails with 403 FILE_URL_INVALID or FILE_URL_EXPIRED for a signature, 404 FILE_NOT_FOUND, and 404 FILE_CONTENT_MISSING if the store has lost the content."))
 	httpapi.Delete(r, "/files/{id}", "deleteFile", "Delete a file", s.Delete,

@@ -65,7 +65,7 @@ func (pages *Pages) Routes() []web.Page {
 		web.Get(web.Platform, "", "/companies/{id}/usage", pages.usage),
 	}
 	for i := range routes {
-		routes[i].Whom = web.Operators
+		routes[i].Audience = web.Operators
 	}
 	return routes
 }

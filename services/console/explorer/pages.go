@@ -51,10 +51,10 @@ func (*Pages) Templates() fs.FS { return files }
 func (pages *Pages) Routes() []web.Page {
 	return []web.Page{
 		web.Get(web.Explorer, scope, "/explorer", pages.open),
-		web.Post(web.Explorer, scope, "/explorer/send", pages.send).ForAll(),
-		web.Post(web.Explorer, scope, "/explorer/token/use", pages.use).ForAll(),
+		web.Post(web.Explorer, scope, "/explorer/send", pages.send).AnyRole(),
+		web.Post(web.Explorer, scope, "/explorer/token/use", pages.use).AnyRole(),
 		web.Post(web.Explorer, scope, "/explorer/token/make", pages.makeToken),
-		web.Post(web.Explorer, scope, "/explorer/token/forget", pages.forget).ForAll(),
+		web.Post(web.Explorer, scope, "/explorer/token/forget", pages.forget).AnyRole(),
 	}
 }
 

@@ -51,7 +51,7 @@ func (pages *Pages) Routes() []web.Page {
 		routes = append(routes, web.Get(web.Mailbox, "", "/platform/mail", pages.mailbox), web.Get(web.Mailbox, "", "/platform/mail/{name}", pages.mail))
 	}
 	for i := range routes {
-		routes[i].Whom = web.Operators
+		routes[i].Audience = web.Operators
 	}
 	return routes
 }

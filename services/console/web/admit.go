@@ -41,21 +41,21 @@ var (
 // admit finds out who asks, and refuses whoever may not. It is the one place in which this is decided.
 func (a *App) admit(ctx context.Context, p Page, q *Request) error {
 	if err := a.identify(ctx, q); err != nil {
-		if p.Whom == Anyone && (errors.Is(err, errAnonymous) || errors.Is(err, errHalf)) {
+		if p.Audience == Anyone && (errors.Is(err, errAnonymous) || errors.Is(err, errHalf)) {
 			return nil
 		}
 		return err
 	}
-	if p.Whom == Operators && !q.Person.Operator() {
+	if p.Audience == Operators && !q.Person.Operator() {
 		return errNoPage // it does not concern them
 	}
-	if p.Whom == Operators && p.writes() && !q.changes() {
+	if p.Audience == Operators && p.writes() && !q.changes() {
 		return errRole
 	}
-	if p.Whom == SignedIn && !q.Person.Operator() {
+	if p.Audience == SignedIn && !q.Person.Operator() {
 		return a.enter(ctx, q, q.Session.Company.String()) // for the menu and the zone
 	}
-	if p.Whom != OfCompany {
+	if p.Audience != OfCompany {
 		return nil
 	}
 	if err := a.enter(ctx, q, q.HTTP.PathValue("company")); err != nil {

@@ -21,7 +21,7 @@ import (
 
 // API answers operations in this process as it answers those of clients.
 type API interface {
-	Call(ctx context.Context, by httpapi.Insider, id string, in Input, into any) error
+	Call(ctx context.Context, by httpapi.InternalCaller, id string, in Input, into any) error
 	DoWithToken(ctx context.Context, d transport.Direct) *transport.Answer
 	Operation(id string) (httpapi.Operation, bool)
 	Ops() []httpapi.Op
@@ -93,7 +93,7 @@ func CallAdmin[T any](ctx context.Context, q *Request, id string, in Input) (T, 
 }
 
 func call[T any](ctx context.Context, q *Request, api API, in Input, id string) (got T, err error) {
-	err = api.Call(ctx, httpapi.Insider{Principal: q.Principal, Address: q.Visit.Address, Record: q.recordOperation}, id, in, &got)
+	err = api.Call(ctx, httpapi.InternalCaller{Principal: q.Principal, Address: q.Visit.Address, Record: q.recordOperation}, id, in, &got)
 	return got, err
 }
 

@@ -130,7 +130,7 @@ func New(cfg Config, areas ...Pages) (*App, error) {
 			mux.Handle(p.pattern(), a.serve(p))
 		}
 	}
-	mux.Handle("/", a.serve(Page{Whom: Anyone, Handle: func(context.Context, *Request) (Answer, error) { return Answer{}, errNoPage }}))
+	mux.Handle("/", a.serve(Page{Audience: Anyone, Handle: func(context.Context, *Request) (Answer, error) { return Answer{}, errNoPage }}))
 	a.handler = a.guard(mux)
 	return a, nil
 }
@@ -188,7 +188,7 @@ func refuseConnection(f *apierr.Error) []byte {
 
 // entrance leads to where a person works.
 func (a *App) entrance(w http.ResponseWriter, r *http.Request) {
-	a.serve(Page{Whom: SignedIn, Area: Account, Handle: func(_ context.Context, q *Request) (Answer, error) {
+	a.serve(Page{Audience: SignedIn, Area: Account, Handle: func(_ context.Context, q *Request) (Answer, error) {
 		if q.Person.Operator() {
 			return Go("/companies"), nil
 		}

@@ -31,15 +31,15 @@ type Pages interface {
 	Routes() []Page
 }
 
-// Whom a page lets in.
-type Whom int
+// Audience is whom a page lets in.
+type Audience int
 
 // Most pages are of a company, so that this is the zero value.
 const (
-	OfCompany Whom = iota // people of the company in the address, and operators
-	SignedIn              // whoever is signed in
-	Operators             // operators only
-	Anyone                // also those who are not signed in
+	OfCompany Audience = iota // people of the company in the address, and operators
+	SignedIn                  // whoever is signed in
+	Operators                 // operators only
+	Anyone                    // also those who are not signed in
 )
 
 // Page is a route: the line by which a page exists. Who may see it follows from Area, Scope and Component.
@@ -49,7 +49,7 @@ type Page struct {
 	Area      Area
 	Scope     string // resource of the API that it shows, "" = none; a POST needs it for writing
 	Component string // component that the company must have; "" = any
-	Whom      Whom
+	Audience  Audience
 	Open      bool // a POST that changes nothing by the role of the person: whoever sees the area may send it
 	Handle    Handler
 
@@ -81,13 +81,13 @@ func Within(component string, routes ...Page) []Page {
 }
 
 // For returns the page for others than the people of a company.
-func (p Page) For(w Whom) Page {
-	p.Whom = w
+func (p Page) For(a Audience) Page {
+	p.Audience = a
 	return p
 }
 
-// ForAll returns a POST that whoever sees its area may send, because it changes nothing by the role of the person.
-func (p Page) ForAll() Page {
+// AnyRole returns a POST that whoever sees its area may send, because it changes nothing by the role of the person.
+func (p Page) AnyRole() Page {
 	p.Open = true
 	return p
 }
@@ -100,7 +100,7 @@ func (p Page) pattern() string {
 	if method == "" {
 		method = http.MethodGet
 	}
-	if p.Whom == OfCompany {
+	if p.Audience == OfCompany {
 		if path = "/c/{company}" + path; p.Path == "" {
 			path += "/{$}"
 		}
