@@ -19,8 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/api/loadshed"
-	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
@@ -35,7 +34,6 @@ import (
 	"github.com/tradegrid/tradegrid/services/dev/receiver"
 	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/company"
-	"github.com/tradegrid/tradegrid/services/platform/requests"
 	"github.com/tradegrid/tradegrid/services/roles"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -69,11 +67,13 @@ func (c *Cmd) Check() error {
 	return errors.Join(err, roles.OpsFlags{OTLPEndpoint: c.OTLPEndpoint, OTLPInterval: time.Second, TraceSample: c.TraceSample}.Check())
 }
 
-// devLimits have no disk limit, because the disk of a developer's machine is often nearly full.
-func devLimits() loadshed.Limits {
-	limits := config.Defaults[loadshed.Limits]()
-	limits.OutboxRows, limits.Disk = 1_000_000, 0
-	return limits
+// api are the flags of the API. It has no limit of the disk, because that of a developer's machine is often nearly full, and none of
+// connections, which all come from one address.
+func (c *Cmd) api() roles.APIFlags {
+	f := config.Defaults[roles.APIFlags]()
+	f.TrustedProxies, f.Edge = c.TrustedProxies, transport.Edge{}
+	f.OutboxRows, f.Disk = 1_000_000, 0
+	return f
 }
 
 // Info is the content of <state>/dev.json, which scripts use to connect to a running `tradegrid dev`.
@@ -171,16 +171,20 @@ func (c *Cmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls 
 	if err != nil {
 		return err
 	}
-	all := roles.NewDomains(d, roles.DomainConfig{Policy: config.Defaults[webhook.Policy](), AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: ls.consoleURL(), Log: log})
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	node, err := roles.NewNode(d, broker, client, c.api(), roles.DomainConfig{
+		Policy: config.Defaults[webhook.Policy](), AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: ls.consoleURL(), Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	all := node.Domains
 	operated := all.NewPlatformWith(operations.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1, Log: log})
 	defer operated.Close()
-	shedder := roles.NewShedder(d, client, nil, devLimits(), log)
-	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
 	epochs := outbox.NewEpochWatch(d, log)
 	t.Note("restored", epochs.Notes)
@@ -199,7 +203,7 @@ func (c *Cmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls 
 		stop()
 		return errors.Join(fmt.Errorf("create the demo company: %w", err), g.Wait())
 	}
-	if err := c.serve(ctx, g, ls, hooks, all, operated, shedder, log); err != nil {
+	if err := c.serve(ctx, g, ls, hooks, node, operated, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
 	}
@@ -226,18 +230,12 @@ func (c *Cmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls 
 }
 
 // serve serves both APIs, the console and the receiver until ctx is done.
-func (c *Cmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *roles.Domains, operated *operations.Platform, shedder *loadshed.Shedder, log *slog.Logger) error {
-	proxies, err := roles.ParseProxies(c.TrustedProxies)
-	if err != nil {
-		return err
-	}
-	cfg := httpapi.Config{Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: roles.Release, Proxies: proxies, Log: log}
-	admin := all.NewAdminAPI(cfg)
-	served := requests.NewLog(requests.LogConfig{DB: all.DB, Log: log})
-	cfg.Requests = served
-	api := all.NewAPI(cfg)
-	pages, err := all.NewWeb(roles.WebConfig{
-		URL: ls.consoleURL(), API: roles.APIURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true,
+func (c *Cmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, node *roles.Node, operated *operations.Platform, log *slog.Logger) error {
+	api, cfg := node.NewAPI(node.Config), node.Config
+	cfg.Requests, cfg.KeyQuota = nil, nil // they are of the external API
+	admin := node.NewAdminAPI(cfg)
+	pages, err := node.NewWeb(roles.WebConfig{
+		URL: ls.consoleURL(), API: roles.APIURL("http://" + ls.api.Addr().String()), Proxies: cfg.Proxies, Source: c.ConsoleSource, Gallery: true,
 		Rate: cfg.Limiter, Platform: operated, MailDir: c.mailDir(), Log: log,
 	}, api, admin)
 	if err != nil {
@@ -245,12 +243,11 @@ func (c *Cmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks
 	}
 	g.Go(func() error { return pages.Serve(ctx, ls.console) })
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
-	g.Go(func() error { return served.Run(ctx) })
 	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
-	g.Go(func() error { return all.Company.Run(ctx) })
-	g.Go(func() error { return all.Accounts.Run(ctx) })
-	g.Go(func() error { return all.Files.Run(ctx, roles.NodeName()) })
-	g.Go(func() error { return all.NewWorker(2, log).Run(ctx) })
+	g.Go(func() error { return node.Accounts.Run(ctx) })
+	for _, part := range node.Parts {
+		g.Go(func() error { return part(ctx) })
+	}
 	g.Go(func() error {
 		srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
 		context.AfterFunc(ctx, func() {
@@ -285,7 +282,6 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		outbox.FindRestore(ctx, d, broker, log)
 		return relay.Run(ctx)
 	})
-	g.Go(func() error { return all.Company.ConsumeInvalidations(ctx, broker) })
 	flags := config.Defaults[roles.DispatcherFlags](roles.Vars())
 	flags.Egress.AllowInsecure, flags.PropagateTrace, flags.LogSuccess = true, true, 1
 	dispatcher := roles.Dispatcher{DispatcherFlags: flags, Domains: all, Broker: broker, Note: t.Note, Log: log}

@@ -17,6 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/api/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
@@ -31,20 +32,25 @@ import (
 
 // APICmd serves the external REST API.
 type APICmd struct {
-	Listen         string   `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
+	Listen string `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
+	APIFlags
+	AllowInsecure bool `help:"Accept subscriptions with http:// URLs and private addresses. For development only." same:"platform"`
+	webhook.Policy
+	FileFlags
+	SecretKeysFlags
+	BackendFlags
+}
+
+// APIFlags configure a node of the API.
+type APIFlags struct {
 	TrustedProxies []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
 	transport.Edge
 	httpapi.Settings
-	KeyQuota      int64 `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
-	RequestQuota  int64 `name:"request-log-quota" help:"Bytes of logged requests per company. Above it, one in a hundred of the company's requests is logged, without body and error. 0 = no request log." default:"1073741824"`
-	FileQuota     int64 `help:"Bytes of files, thumbnails included, that a company may store. Above it, uploads are answered 409. 0 = no quota." default:"10737418240"`
-	JobWorkers    int   `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
-	AllowInsecure bool  `help:"Accept subscriptions with http:// URLs and private addresses. For development only." same:"platform"`
-	webhook.Policy
-	FileFlags
+	KeyQuota     int64 `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
+	RequestQuota int64 `name:"request-log-quota" help:"Bytes of logged requests per company. Above it, one in a hundred of the company's requests is logged, without body and error. 0 = no request log." default:"1073741824"`
+	FileQuota    int64 `help:"Bytes of files, thumbnails included, that a company may store. Above it, uploads are answered 409. 0 = no quota." default:"10737418240"`
+	JobWorkers   int   `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
 	ShedFlags
-	SecretKeysFlags
-	BackendFlags
 }
 
 // ShedFlags are the limits at which requests are rejected to protect the database and the brokers.
@@ -66,22 +72,18 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
 	}
-	proxies, err := ParseProxies(c.TrustedProxies)
-	if err != nil {
-		return err
-	}
 	keys, err := c.ReadKeys(log)
 	if err != nil {
 		return err
 	}
 	return c.serve(ctx, "api", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
 		live.OnChange(func(next *APICmd) { r.tel.SetSample(next.TraceSample) })
-		return c.run(ctx, log, r, live, proxies, keys)
+		return c.run(ctx, log, r, live, keys)
 	})
 }
 
 // run serves with the connections of the role.
-func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *config.Watched[APICmd], proxies []netip.Prefix, keys *secret.Keys) error {
+func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *config.Watched[APICmd], keys *secret.Keys) error {
 	client, err := outbox.NewClient(r.broker)
 	if err != nil {
 		return err
@@ -89,38 +91,17 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 	defer client.Close()
 	wakeups := outbox.NewWakeups(client, log)
 	r.db.Listen(wakeups.Wake)
-	shedder := NewShedder(r.db, client, c.disk(), c.Limits, log)
-	live.OnChange(func(next *APICmd) { shedder.SetLimits(next.Limits) }) //nolint:contextcheck // reloads do not belong to a request
-	r.tel.Note("changes_refused_for", shedder.Active)
 	store, err := c.store(ctx, r.db, log)
 	if err != nil {
 		return err
 	}
-	stored := quota.New(quota.Config{
-		DB: r.db, Kind: files.QuotaKind, Limit: c.FileQuota, Log: log, Owners: company.Owners,
-		Beyond: "Above the quota, uploads are answered 409 FILE_QUOTA_EXCEEDED, until files have been deleted. Files that no record refers to are deleted after 24 hours.",
-	})
-	all := NewDomains(r.db, DomainConfig{
-		Policy: c.Policy, AllowInsecure: c.AllowInsecure, PublicURL: c.Root(), Keys: keys, Files: store, FileQuota: stored, Log: log,
-	})
-	limiter := ratelimit.New(ratelimit.Config{Node: NodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
-	answers := quota.New(quota.Config{
-		DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log, Owners: company.Owners,
-		Beyond: "Above the quota, requests with a new idempotency key are answered 429 IDEMPOTENCY_QUOTA_EXCEEDED, until older answers have expired after their 7 days.",
-	})
-	logged := quota.New(quota.Config{
-		DB: r.db, Kind: requests.QuotaKind, Limit: c.RequestQuota, Log: log, Owners: company.Owners,
-		Beyond: "Above the quota, the request log keeps one in a hundred requests, without error and body, until older ones have expired after their 7 days.",
-	})
-	served := requests.NewLog(requests.LogConfig{DB: r.db, Quota: logged, Log: log})
-	cfg := httpapi.Config{
-		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Release: Release, Proxies: proxies, KeyQuota: answers, Log: log,
-		Edge: c.Edge, Settings: c.Settings,
+	node, err := NewNode(r.db, r.broker, client, c.APIFlags, DomainConfig{Policy: c.Policy, AllowInsecure: c.AllowInsecure, Keys: keys, Files: store, Log: log})
+	if err != nil {
+		return err
 	}
-	if c.RequestQuota > 0 {
-		cfg.Requests = served
-	}
-	api := all.NewAPI(cfg)
+	live.OnChange(func(next *APICmd) { node.Shedder.SetLimits(next.Limits) }) //nolint:contextcheck // reloads do not belong to a request
+	r.tel.Note("changes_refused_for", node.Shedder.Active)
+	api := node.NewAPI(node.Config)
 	ln, err := Listen(ctx, "--listen", c.Listen)
 	if err != nil {
 		return err
@@ -128,22 +109,54 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *confi
 	started := func(ops string) {
 		log.InfoContext(ctx, "api listening", "url", "http://"+ln.Addr().String()+httpapi.BasePath, "ops", ops)
 	}
-	parts := []func(context.Context) error{
-		func(ctx context.Context) error { return api.Serve(ctx, ln) },
-		limiter.Run,
-		shedder.Run,
-		answers.Run,
-		logged.Run,
-		served.Run,
-		wakeups.Run,
-		all.Company.Run,
+	return r.run(ctx, log, started, append(node.Parts, wakeups.Run, func(ctx context.Context) error { return api.Serve(ctx, ln) })...)
+}
+
+// Node is what an API process has besides its listeners.
+type Node struct {
+	*Domains
+
+	Shedder *loadshed.Shedder
+	Config  httpapi.Config                // of its APIs
+	Parts   []func(context.Context) error // that run beside them
+}
+
+// NewNode puts a node of the API together; cfg has no quota of files and no public URL, which are those of the flags.
+func NewNode(d *db.DB, broker kafka.Config, client *kgo.Client, f APIFlags, cfg DomainConfig) (*Node, error) {
+	proxies, err := ParseProxies(f.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	meter := func(kind string, limit int64, beyond string) *quota.Meter {
+		return quota.New(quota.Config{DB: d, Kind: kind, Limit: limit, Owners: company.Owners, Log: cfg.Log, Beyond: beyond})
+	}
+	answers := meter(idempotency.QuotaKind, f.KeyQuota,
+		"Above the quota, requests with a new idempotency key are answered 429 IDEMPOTENCY_QUOTA_EXCEEDED, until older answers have expired after their 7 days.")
+	logged := meter(requests.QuotaKind, f.RequestQuota,
+		"Above the quota, the request log keeps one in a hundred requests, without error and body, until older ones have expired after their 7 days.")
+	cfg.PublicURL = f.Root()
+	cfg.FileQuota = meter(files.QuotaKind, f.FileQuota,
+		"Above the quota, uploads are answered 409 FILE_QUOTA_EXCEEDED, until files have been deleted. Files that no record refers to are deleted after 24 hours.")
+	all := NewDomains(d, cfg)
+	shedder := newShedder(d, client, f.ShedFlags, cfg.Log)
+	limiter := ratelimit.New(ratelimit.Config{Node: NodeName(), Leases: ratelimit.NewDBLeases(d), Log: cfg.Log})
+	served := requests.NewLog(requests.LogConfig{DB: d, Quota: logged, Log: cfg.Log})
+	n := &Node{Domains: all, Shedder: shedder, Config: httpapi.Config{
+		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Release: Release, Proxies: proxies, KeyQuota: answers, Log: cfg.Log,
+		Edge: f.Edge, Settings: f.Settings,
+	}}
+	if f.RequestQuota > 0 {
+		n.Config.Requests = served
+	}
+	n.Parts = []func(context.Context) error{
+		limiter.Run, shedder.Run, answers.Run, logged.Run, served.Run, all.Company.Run,
 		func(ctx context.Context) error { return all.Files.Run(ctx, NodeName()) },
-		func(ctx context.Context) error { return all.Company.ConsumeInvalidations(ctx, r.broker) },
+		func(ctx context.Context) error { return all.Company.ConsumeInvalidations(ctx, broker) },
 	}
-	if c.JobWorkers > 0 {
-		parts = append(parts, all.NewWorker(c.JobWorkers, log).Run)
+	if f.JobWorkers > 0 {
+		n.Parts = append(n.Parts, all.NewWorker(f.JobWorkers, cfg.Log).Run)
 	}
-	return r.run(ctx, log, started, parts...)
+	return n, nil
 }
 
 // newLists returns what the lists of this process share. Without a database, there is only the description of the API.
@@ -154,20 +167,22 @@ func newLists(d *db.DB) *list.Node {
 	return list.NewNode(list.NodeConfig{Writes: d.WriteLog(), Conns: int(d.Pool().Config().MaxConns)})
 }
 
-// Check validates the flags of the API.
-func (c *APICmd) Check() error {
-	_, err := ParseProxies(c.TrustedProxies)
-	err = errors.Join(err, c.CheckKeys())
-	if c.JobWorkers < 0 || c.JobWorkers > 100 {
-		err = errors.Join(err, fmt.Errorf("--job-workers %d: must be 0 to 100", c.JobWorkers))
+// Check reads the keys.
+func (c *APICmd) Check() error { return c.CheckKeys() }
+
+// Check validates the flags besides those of the packages.
+func (f *APIFlags) Check() error {
+	_, err := ParseProxies(f.TrustedProxies)
+	if f.JobWorkers < 0 || f.JobWorkers > 100 {
+		err = errors.Join(err, fmt.Errorf("--job-workers %d: must be 0 to 100", f.JobWorkers))
 	}
 	err = errors.Join(err,
-		config.NotNegative("--idempotency-quota", c.KeyQuota, "no quota"),
-		config.NotNegative("--file-quota", c.FileQuota, "no quota"),
-		config.NotNegative("--request-log-quota", c.RequestQuota, "no request log"),
+		config.NotNegative("--idempotency-quota", f.KeyQuota, "no quota"),
+		config.NotNegative("--file-quota", f.FileQuota, "no quota"),
+		config.NotNegative("--request-log-quota", f.RequestQuota, "no request log"),
 	)
-	if c.UploadBytes < minUploadBytes {
-		err = errors.Join(err, fmt.Errorf("--max-upload-bytes %d: must be at least %d, so that one company may send a whole file", c.UploadBytes, minUploadBytes))
+	if f.UploadBytes < minUploadBytes {
+		err = errors.Join(err, fmt.Errorf("--max-upload-bytes %d: must be at least %d, so that one company may send a whole file", f.UploadBytes, minUploadBytes))
 	}
 	return err
 }
@@ -187,12 +202,11 @@ func (f ShedFlags) Check() error {
 	return nil
 }
 
-// NewShedder makes the load shedder of an API node. disk measures the disk of the database if this process can access it,
-// and may be nil.
-func NewShedder(d *db.DB, client *kgo.Client, disk func() (float64, error), limits loadshed.Limits, log *slog.Logger) *loadshed.Shedder {
+// newShedder makes the load shedder of a node, which measures the disk of the database if this process can access it.
+func newShedder(d *db.DB, client *kgo.Client, f ShedFlags, log *slog.Logger) *loadshed.Shedder {
 	return loadshed.New(loadshed.Config{
-		DB: d, Node: NodeName(), Limits: limits, Log: log,
-		Probes: []loadshed.Probe{loadshed.OutboxProbe(d), loadshed.DatabaseProbe(d, disk), loadshed.KafkaProbe(kadm.NewClient(client))},
+		DB: d, Node: NodeName(), Limits: f.Limits, Log: log,
+		Probes: []loadshed.Probe{loadshed.OutboxProbe(d), loadshed.DatabaseProbe(d, f.disk()), loadshed.KafkaProbe(kadm.NewClient(client))},
 	})
 }
 
