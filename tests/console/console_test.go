@@ -306,9 +306,9 @@ func walk(t *testing.T, b *browser, d dev, home string) {
 	b.run(chromedp.Navigate(company + "/events?event=order.created"))
 	b.submit("tbody a")
 	require.Contains(t, b.text("h1"), "order.created")
-	way := b.text(".way")
+	timeline := b.text(".timeline")
 	for _, step := range []string{"POST /orders", "Committed", "Published", "Subscriptions looked at: 1", "delivered"} {
-		require.Contains(t, way, step)
+		require.Contains(t, timeline, step)
 	}
 	event := b.location()
 	b.look("event", event)
@@ -316,7 +316,7 @@ func walk(t *testing.T, b *browser, d dev, home string) {
 	b.run(chromedp.Navigate(company + "/"))
 	b.run(chromedp.KeyEvent("/"))
 	require.True(t, get(b, chromedp.Evaluate[bool](`document.activeElement.id === "find"`)), "the key / leads to the find field")
-	b.run(chromedp.SetValue(chromedp.CSS("#find"), id), chromedp.SendKeys(chromedp.CSS("#find"), "\r"), chromedp.WaitVisible(chromedp.CSS(".way")))
+	b.run(chromedp.SetValue(chromedp.CSS("#find"), id), chromedp.SendKeys(chromedp.CSS("#find"), "\r"), chromedp.WaitVisible(chromedp.CSS(".timeline")))
 	require.Equal(t, event, b.location(), "an id that is pasted into the find field leads to its page")
 }
 

@@ -7,7 +7,7 @@ import (
 func notes() Resource {
 	return Resource{
 		Name: "notes", Area: web.Clients, Scope: "clients", Component: "clients",
-		At: "/notes", Page: "/notes", Title: "title",
+		Address: "/notes", Page: "/notes", Title: "title",
 		List: "listNotes", Get: "getNote", Export: true,
 		Find:   &Find{Names: true},
 		Create: "createNote", Asks: []string{"title", "body"},
