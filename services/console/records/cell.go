@@ -58,7 +58,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 	case resources.AsTime:
 		return moments(q, text)
 	case resources.AsDate:
-		return web.Text(day(q, text))
+		return web.Text(strings.ReplaceAll(day(q, text), " ", "\u00a0"))
 	case resources.AsState:
 		if text == "" {
 			return web.Cell{}
