@@ -124,8 +124,8 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 			[]string{"--kafka-brokers is required with the other flags of the brokers"},
 		},
 		{
-			[]string{"console", "--database-url=postgres://h/x", "--kafka-brokers=h", "--kafka-sasl=magic", "--kafka-session=0s", "--console-url=http://console.example.com"},
-			[]string{`--kafka-brokers "h" must be host:port`, `--kafka-sasl "magic": must be one of plain`, "--kafka-session 0s: must be above 0", "--admin-tokens-file is required: ", "--console-url is given without --console-listen"},
+			[]string{"console", "--database-url=postgres://h/x", "--kafka-brokers=h", "--kafka-sasl=magic", "--kafka-session=0s", "--topics-replicas=-1", "--console-url=http://console.example.com"},
+			[]string{`--kafka-brokers "h" must be host:port`, `--kafka-sasl "magic": must be one of plain`, "--kafka-session 0s: must be above 0", "--topics-replicas -1: must not be below 0; 0 = the default", "--admin-tokens-file is required: ", "--console-url is given without --console-listen"},
 		},
 		{
 			[]string{"topics", "diff", "--kafka-brokers=h", "--kafka-ca-file=/nowhere", "--kafka-sasl=plain"},

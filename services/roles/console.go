@@ -58,7 +58,7 @@ func (c *ConsoleCmd) Check() error {
 	_, errProxies := ParseProxies(c.TrustedProxies)
 	_, errOperators := c.operators(nil)
 	_, errBrokers := c.brokers(nil)
-	return errors.Join(errProxies, errOperators, errBrokers, c.checkURL(), c.checkProvider(c.ConsoleURL), c.checkTraceURL(), c.CheckKeys())
+	return errors.Join(errProxies, errOperators, errBrokers, config.NotNegative("--topics-replicas", int(c.TopicsReplicas), "the default"), c.checkURL(), c.checkProvider(c.ConsoleURL), c.checkTraceURL(), c.CheckKeys())
 }
 
 // brokers are nil without --kafka-brokers.
