@@ -103,8 +103,8 @@ func (f *DispatcherFlags) runs(part string) bool {
 	return len(f.Roles) == 0 || slices.Contains(f.Roles, part)
 }
 
-// lines are the delay topics with the delays of the flags.
-func (f *DispatcherFlags) lines() []topics.DelayTier {
+// tiers are the delay topics with the delays of the flags.
+func (f *DispatcherFlags) tiers() []topics.DelayTier {
 	tiers := topics.DelayTiers()
 	for i := range tiers {
 		tiers[i].Delay = f.RetryDelays[i]
@@ -230,13 +230,7 @@ func (d *Dispatcher) sender() (func(context.Context) error, error) {
 		return nil, err
 	}
 	receivers := sender.NewReceiverCache(d.DB, 0, d.Keys, d.Log)
-	s := sender.New(sender.Config{
-		Client: d.Broker, InstanceID: d.member, Queues: d.Queues, Breaker: d.Breaker,
-		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
-		Retry:          sender.RetryConfig{MaxAttempts: d.Policy.MaxAttempts, Tiers: d.lines(), LastChance: d.Sweeper.Grace + 20*time.Minute},
-		Egress:         egress.Config{Settings: d.Egress, AllowPrivate: d.Egress.AllowInsecure, Proxy: proxy},
-		PropagateTrace: d.PropagateTrace, LogSuccess: d.LogSuccess, Log: d.Log,
-	}, d.DB, client, receivers)
+	s := sender.New(d.senderConfig(proxy), d.DB, client, receivers)
 	d.live.OnChange(func(next *DispatcherCmd) { s.SetLimits(next.Queues) })
 	return func(ctx context.Context) error {
 		defer client.Close()
@@ -247,8 +241,18 @@ func (d *Dispatcher) sender() (func(context.Context) error, error) {
 	}, nil
 }
 
+func (d *Dispatcher) senderConfig(proxy *url.URL) sender.Config {
+	return sender.Config{
+		Client: d.Broker, InstanceID: d.member, Queues: d.Queues, Breaker: d.Breaker,
+		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
+		Retry:          sender.RetryConfig{MaxAttempts: d.Policy.MaxAttempts, Tiers: d.tiers(), LastChance: d.Sweeper.Grace + 20*time.Minute},
+		Egress:         egress.Config{Settings: d.Egress, AllowPrivate: d.Egress.AllowInsecure, Proxy: proxy},
+		PropagateTrace: d.PropagateTrace, LogSuccess: d.LogSuccess, Log: d.Log,
+	}
+}
+
 func (d *Dispatcher) delay() (func(context.Context) error, error) {
-	l, err := delay.New(delay.Config{Kafka: d.Broker, InstanceID: d.member, Tiers: d.lines(), Log: d.Log})
+	l, err := delay.New(delay.Config{Kafka: d.Broker, InstanceID: d.member, Tiers: d.tiers(), Log: d.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +261,7 @@ func (d *Dispatcher) delay() (func(context.Context) error, error) {
 
 func (d *Dispatcher) sweeper() (func(context.Context) error, error) {
 	s, err := sweeper.New(d.DB, sweeper.Config{
-		Settings: d.Sweeper, Kafka: d.Broker, Owner: NodeName(), Policy: d.Policy, Tiers: d.lines(), Subscriptions: d.Webhooks,
+		Settings: d.Sweeper, Kafka: d.Broker, Owner: NodeName(), Policy: d.Policy, Tiers: d.tiers(), Subscriptions: d.Webhooks,
 		Reconcile: &reconcile.Config{Group: topics.Routers, Events: d.Events, Components: newComponents(d.Domains), CompaniesChanged: company.ChangedAt, Log: d.Log}, Log: d.Log,
 	})
 	if err != nil {

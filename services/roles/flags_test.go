@@ -1,11 +1,16 @@
 package roles
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
 // The URL of the mail server holds a password, so it may stand in a file.
@@ -37,4 +42,25 @@ func TestEgressProxyIsAnOption(t *testing.T) {
 	proxy, err = f.egressProxy()
 	require.NoError(t, err)
 	require.Nil(t, proxy)
+}
+
+// What the flags say of attempts reaches the sender.
+func TestSenderHasWhatItsFlagsSay(t *testing.T) {
+	t.Parallel()
+	f := config.Defaults[DispatcherFlags](Vars())
+	f.Egress.Timeout, f.Egress.AllowInsecure, f.Sweeper.Grace, f.LogSuccess, f.PropagateTrace = 3*time.Second, true, time.Hour, 5, true
+	f.Queues.PerHost, f.Breaker.Failures, f.RetryDelays[0] = 7, 4, time.Second
+	d := Dispatcher{DispatcherFlags: f, Domains: NewDomains(nil, DomainConfig{Policy: config.Defaults[webhook.Policy]()})}
+	proxy := &url.URL{Host: "proxy.example:3128"}
+	c := d.senderConfig(proxy)
+	require.Equal(t, f.Egress, c.Egress.Settings)
+	require.True(t, c.Egress.AllowPrivate)
+	require.Equal(t, proxy, c.Egress.Proxy)
+	require.Equal(t, f.Queues, c.Queues)
+	require.Equal(t, f.Breaker, c.Breaker)
+	require.Equal(t, f.RetryDelays[0], c.Retry.Tiers[0].Delay)
+	require.Equal(t, d.Policy.MaxAttempts, c.Retry.MaxAttempts)
+	require.Equal(t, 80*time.Minute, c.Retry.LastChance, "longer than the grace of the sweeper")
+	require.Equal(t, 5, c.LogSuccess)
+	require.True(t, c.PropagateTrace)
 }

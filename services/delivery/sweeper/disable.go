@@ -26,8 +26,11 @@ type Subscriptions interface {
 const disableEvery = 10 * time.Minute
 
 // disableFailing disables subscriptions whose receivers have failed for days, or have said for a day that they are gone. Their
-// events stay in the event log.
+// events stay in the event log. With DisableAfter 0, it disables none.
 func (s *Sweeper) disableFailing(ctx context.Context) error {
+	if s.cfg.DisableAfter == 0 {
+		return nil
+	}
 	now := s.now().UTC().Truncate(time.Microsecond)
 	since := now.Add(-s.cfg.DisableAfter)
 	keys, err := store.SelectFailing(ctx, s.db, since, s.cfg.DisableFailed)

@@ -189,7 +189,7 @@ func (s *Sweeper) loop(ctx context.Context) {
 			more := false
 			err = s.ifHeld(ctx, func() (err error) {
 				more, err = s.pass(ctx)
-				if err == nil && s.cfg.DisableAfter > 0 && began.Sub(disabledAt) >= disableEvery {
+				if err == nil && began.Sub(disabledAt) >= disableEvery {
 					disabledAt = began
 					err = s.disableFailing(ctx)
 				}

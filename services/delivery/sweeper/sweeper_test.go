@@ -303,6 +303,10 @@ VALUES ($1, $2, $3, $3, 'order.created', 3, 7, $4, $5, $4, $4, $4)`, k.Company, 
 	require.Len(t, owner.reasons, 2, "as often as it is asked")
 	require.Equal(t, []uuid.UUID{failing, failing}, owner.disabled)
 	require.Contains(t, owner.reasons[0], "at least 20 failed deliveries")
+
+	s.cfg.DisableAfter = 0
+	require.NoError(t, s.disableFailing(t.Context()))
+	require.Len(t, owner.reasons, 2, "never")
 }
 
 // A receiver that says for a day that it is gone is believed. What it was asked before it was enabled again does not count.
@@ -326,7 +330,7 @@ func TestSweeperDisablesWhatIsGone(t *testing.T) {
 	k.Set(receiver(2*day, 2*day, 0, 99*time.Hour), "gone_since = NULL")
 
 	owner := &disabler{}
-	s := newSweeper(k, "a", func(c *Config) { c.Subscriptions = owner })
+	s := newSweeper(k, "a", func(c *Config) { c.Settings, c.Subscriptions = config.Defaults[Settings](), owner })
 	require.NoError(t, s.disableFailing(t.Context()))
 	require.Equal(t, []uuid.UUID{gone}, owner.disabled)
 	require.Contains(t, owner.reasons[0], "410 Gone to every attempt since")
