@@ -80,6 +80,7 @@ type Spec struct {
 	Default string // sort used, descending, when the client names none; default createdAt
 
 	Platform bool // a list over all companies: no condition on the company
+	Summed   bool // From sums up records, so that a page reads all of the company
 
 	// The records are never deleted, each change of a column that a condition may name sets Updated, and From is a table.
 	// Large totals are corrected by what has changed then, not counted again; see docs/architecture.md#lists.
