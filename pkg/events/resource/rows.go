@@ -227,8 +227,9 @@ func (t *table) prepare(tx *db.Tx, company tenant.ID, v any) {
 	k := recordOf(v).RecordKey()
 	k.CompanyID, *recordOf(v).RecordMeta() = company, record.New(tx.Now())
 	if k.ID == uuid.Nil {
-		k.ID = record.NewID()
+		k.ID = tx.NewID()
 	}
+	tx.ProvedBy(k.ID, t.Stored(company, k.ID))
 	t.plan.Normalise(v)
 	record.Derive(v)
 }

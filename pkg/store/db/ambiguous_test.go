@@ -1,15 +1,20 @@
 package db_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"net"
+	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
@@ -33,6 +38,135 @@ func TestLostAnswerIsFoundByTheMarker(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, runs)
 	require.EqualValues(t, 1, count(t, d, company))
+}
+
+// A record that the transaction creates proves its commit: tries have the same id for it, so that no two of them can be committed.
+func TestLostAnswerIsFoundByTheRecordCreated(t *testing.T) {
+	t.Parallel()
+	d := failing(t, func(at failpoint.Point, passed int) error {
+		if at == db.BeforeCommit && passed < 2 {
+			return sqlState("40001")
+		}
+		return lostAnswer(1000)(at, passed)
+	})
+	var ids []uuid.UUID
+	require.NoError(t, d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
+		ids = append(ids, tx.NewID(), tx.NewID())
+		id := ids[len(ids)-1]
+		tx.ProvedBy(id, counted(id))
+		tx.Queue(sqlTake, id)
+		return nil
+	}))
+	require.Len(t, ids, 6)
+	require.NotEqual(t, ids[0], ids[1])
+	require.Equal(t, ids[:2], ids[2:4])
+	require.Equal(t, ids[:2], ids[4:])
+	require.EqualValues(t, 1, count(t, d, ids[1]))
+}
+
+// An id that is another one in each try proves nothing: two tries could be committed.
+func TestOnlyIDsThatTriesShareProveACommit(t *testing.T) {
+	t.Parallel()
+	d := failing(t, lostAnswer(1000))
+	runs := 0
+	require.NoError(t, d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
+		runs++
+		tx.ProvedBy(uuid.New(), func(context.Context, db.Querier) (bool, error) { return false, nil })
+		return nil
+	}))
+	require.Equal(t, 1, runs, "the marker was looked for")
+}
+
+// A try may be committed after it was looked up: the next one fails then because of what the first one stored, which is found.
+func TestTryThatIsCommittedAfterItWasLookedUp(t *testing.T) {
+	t.Parallel()
+	insert := counters.Insert(`(company_id, kind, n) VALUES ($1, 'test', 1)`)
+	run := func(fail func(context.Context, *db.Tx) error) (company uuid.UUID, runs int, err error) {
+		company = uuid.New()
+		asked := 0
+		err = failing(t, lostAnswer(1)).RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+			runs++
+			tx.Queue(insert, company)
+			return fail(ctx, tx)
+		}, db.WithCommitCheck(func(ctx context.Context, q db.Querier) (bool, error) {
+			if asked++; asked == 1 {
+				return false, nil
+			}
+			return counted(company)(ctx, q)
+		}))
+		return company, runs, err
+	}
+	company, runs, err := run(func(context.Context, *db.Tx) error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, 2, runs)
+	require.EqualValues(t, 1, count(t, dbtest.Open(t), company))
+
+	company, runs, err = run(func(ctx context.Context, tx *db.Tx) error { return tx.QueryRow(ctx, `SELECT 1`).Scan(nil) })
+	require.ErrorIs(t, err, db.ErrOutcomeUnknown, "the function has no result")
+	require.Equal(t, 2, runs)
+	require.EqualValues(t, 1, count(t, dbtest.Open(t), company))
+}
+
+// cutAtCommit is the address of the database behind a proxy that keeps the answers to the first n commits to itself, and closes the
+// connection instead.
+func cutAtCommit(t *testing.T, n int64) string {
+	t.Helper()
+	server, err := url.Parse(dbtest.URL(t))
+	require.NoError(t, err)
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ln.Close() })
+	left := atomic.Int64{}
+	left.Store(n)
+	go func() {
+		for {
+			client, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			to, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Host)
+			if err != nil {
+				_ = client.Close()
+				return
+			}
+			go func() { _, _ = io.Copy(to, client); _ = to.Close() }()
+			go func() {
+				defer client.Close()
+				buf := make([]byte, 64<<10)
+				for {
+					n, err := to.Read(buf)
+					if err != nil || bytes.Contains(buf[:n], []byte("COMMIT\x00")) && left.Add(-1) >= 0 {
+						return
+					}
+					if _, err := client.Write(buf[:n]); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return urlAt(t, ln.Addr().String())
+}
+
+// The connection breaks after the server has committed: alone, or together with the writes that COMMIT travels with.
+func TestLostConnectionAfterTheCommit(t *testing.T) {
+	t.Parallel()
+	d, err := db.Open(t.Context(), db.Config{URL: cutAtCommit(t, 2), MaxConns: 2})
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	for _, write := range []func(tx *db.Tx, company uuid.UUID){
+		func(tx *db.Tx, company uuid.UUID) { tx.Queue(sqlTake, company) },
+		func(tx *db.Tx, company uuid.UUID) { tx.Queue(sqlTake, company).Expect(1, nil) },
+	} {
+		company, runs := uuid.New(), 0
+		require.NoError(t, d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
+			runs++
+			write(tx, company)
+			return nil
+		}))
+		require.Equal(t, 1, runs)
+		require.EqualValues(t, 1, count(t, d, company))
+	}
 }
 
 // A transaction that reads only has a marker too: it is sure of its end.

@@ -3,6 +3,7 @@ package db
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -111,8 +112,18 @@ func (t *lazyTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 
 // commitNext appends COMMIT to the queued writes; the server skips it if one of them fails.
 func (t *lazyTx) commitNext(tx *Tx) {
-	tx.QueueRead("commit")
+	tx.QueueRead("commit").commits = true
 	t.ended = true
+}
+
+// afterCommit tells whether the COMMIT behind writes that failed with err may have taken effect: not after an error of the server,
+// which [Queued.finish] judges, nor before something was sent.
+func (t *lazyTx) afterCommit(err error) error {
+	var pg *pgconn.PgError
+	if t.begun() && t.conn.Conn().IsClosed() && !errors.As(err, &pg) {
+		return &unknownOutcome{err}
+	}
+	return err
 }
 
 func (t *lazyTx) commit(ctx context.Context) error {

@@ -54,6 +54,13 @@ type txRun struct {
 	ends     []func() // see [Tx.OnEnd]
 	signals  []int32  // see [Tx.Signal]
 
+	ids    []uuid.UUID // see [Tx.NewID]
+	marker uuid.UUID   // of the row that proves the commit if nothing else does
+	check  CommitCheck // of the last try; nil = it may run again in any case
+
+	complete bool // the function of the last try has returned its result
+	doubt    bool // the outcome of a try was unknown
+
 	changed map[changedTable]struct{}
 	traced  bool // see [TableAccessOf]
 }
@@ -65,11 +72,10 @@ type Option func(*txOptions)
 func ReadCommitted() Option { return func(o *txOptions) { o.iso = pgx.ReadCommitted } }
 
 // WithCommitCheck sets how to find out whether a COMMIT without a response took effect.
-// Without it the transaction inserts a marker row.
+// Without it, and without [Tx.ProvedBy], the transaction inserts a marker row.
 func WithCommitCheck(f CommitCheck) Option { return func(o *txOptions) { o.check = f } }
 
 // Repeatable marks an idempotent transaction, which may run again after it was committed and so needs no commit check.
-// If none of its last queued writes expects a number of rows, COMMIT is sent in the same round trip.
 func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
 
 // AsyncCommit does not wait for the disk on PostgreSQL (synchronous_commit = off): a server crash may undo the transaction
@@ -104,15 +110,15 @@ var sqlInsertMarker = TxMarkers.Insert(`(id, expires_at) VALUES ($1, $2)`)
 // RunTx runs fn in a transaction and commits it, at SERIALIZABLE unless an option or [Tx.Lock] lowers the isolation.
 // When the database asks for a retry, fn runs again in a new transaction, at most 12 times and within the deadline of
 // ctx. So fn must change nothing but the transaction and its result, and take the time from [Tx.Now]. The name labels
-// metrics and spans. A commit with an unknown outcome is looked up, never blindly repeated.
+// metrics and spans. A commit with an unknown outcome is looked up, never blindly repeated. COMMIT travels with the last queued
+// writes, unless their result decides about it.
 func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context, tx *Tx) error, opts ...Option) error {
 	var o txOptions
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &txRun{name: name, now: d.Now(), locks: d.locks, mayLower: o.iso == "", traced: d.traced()}
+	r := &txRun{name: name, now: d.Now(), marker: uuid.New(), locks: d.locks, mayLower: o.iso == "", traced: d.traced()}
 	defer r.end(d)
-	fn = o.mark(fn)
 	showTx(name)
 	ctx, span := otel.Tracer("tradegrid/db").Start(ctx, "tx "+name, trace.WithSpanKind(trace.SpanKindInternal))
 	defer span.End()
@@ -158,19 +164,28 @@ func (r *txRun) end(d *DB) {
 // afterFailure maps the error of one try to nil (it was committed after all), errTryAgain, or the final error.
 func (d *DB) afterFailure(ctx context.Context, o txOptions, r *txRun, err error, try int) error {
 	var unknown *unknownOutcome
-	if errors.As(err, &unknown) {
+	ambiguous := errors.As(err, &unknown)
+	// A server may commit a try although it was looked up and not found: what proves the commit fails the next try then.
+	if ambiguous || r.doubt && !retryable(err) {
 		txAmbiguous.Inc()
-		happened, lookErr := d.lookUp(ctx, o)
+		r.doubt = true
+		happened, lookErr := d.lookUp(ctx, r)
 		switch {
 		case lookErr != nil:
 			return fmt.Errorf("%s: %w: %w", r.name, ErrOutcomeUnknown, errors.Join(err, lookErr))
+		case happened && !r.complete:
+			return fmt.Errorf("%s: %w: an earlier try was committed: %w", r.name, ErrOutcomeUnknown, err)
 		case happened:
 			return nil
 		}
-	} else if o.lockTimeout > 0 && sqlState(err) == codeLockTimeout {
-		return fmt.Errorf("%w: %w", ErrLocked, err)
-	} else if !retryable(err) {
-		return err
+	}
+	if !ambiguous {
+		if o.lockTimeout > 0 && sqlState(err) == codeLockTimeout {
+			return fmt.Errorf("%w: %w", ErrLocked, err)
+		}
+		if !retryable(err) {
+			return err
+		}
 	}
 	txRetries.WithLabelValues(r.name, sqlState(err)).Inc()
 	limit, longest := r.patience(ctx, err)
@@ -201,32 +216,34 @@ func (r *txRun) patience(ctx context.Context, err error) (tries int, pause time.
 	return maxTries, backoffCap
 }
 
-// mark adds the marker row, unless the caller has a commit check of its own or needs none.
-func (o *txOptions) mark(fn func(context.Context, *Tx) error) func(context.Context, *Tx) error {
-	if o.check != nil || o.repeatable {
-		return fn
-	}
-	id, expires := uuid.New(), time.Now().Add(time.Hour)
-	o.check = func(ctx context.Context, q Querier) (found bool, err error) {
-		err = q.QueryRow(ctx, sqlSelectMarker, id).Scan(&found)
-		return found, err
-	}
-	return func(ctx context.Context, tx *Tx) error {
-		if err := fn(ctx, tx); err != nil {
-			return err
-		}
-		tx.Queue(sqlInsertMarker, id, expires)
-		return nil
+// prove decides what proves that the try was committed: what the options say, a record that it creates, or else a marker row.
+// Each is a row whose key is the same in all tries, so that no two of them can be committed.
+func (t *Tx) prove(o txOptions) {
+	t.run.complete = true
+	switch {
+	case o.repeatable:
+	case o.check != nil:
+		t.run.check = o.check
+	case t.proof != nil:
+		t.run.check = t.proof
+	default:
+		t.run.check = t.run.marked
+		t.Queue(sqlInsertMarker, t.run.marker, time.Now().Add(time.Hour))
 	}
 }
 
+func (r *txRun) marked(ctx context.Context, q Querier) (found bool, err error) {
+	err = q.QueryRow(ctx, sqlSelectMarker, r.marker).Scan(&found)
+	return found, err
+}
+
 // lookUp runs the commit check, with retries: the lost connection may be part of a failover.
-func (d *DB) lookUp(ctx context.Context, o txOptions) (happened bool, err error) {
-	if o.repeatable {
+func (d *DB) lookUp(ctx context.Context, r *txRun) (happened bool, err error) {
+	if r.check == nil {
 		return false, nil
 	}
 	for try := 1; try <= maxTries; try++ {
-		if happened, err = o.check(ctx, d); err == nil || !pause(ctx, try, backoffCap) {
+		if happened, err = r.check(ctx, d); err == nil || !pause(ctx, try, backoffCap) {
 			return happened, err
 		}
 	}
@@ -258,14 +275,21 @@ func (d *DB) runOnce(ctx context.Context, try int, o txOptions, r *txRun, fn fun
 	if err := runFn(ctx, tx, fn); err != nil {
 		return err
 	}
-	if o.repeatable && tx.unconditional() {
-		lazy.commitNext(tx)
-	}
-	if err := tx.Flush(ctx); err != nil {
-		return err
+	tx.prove(o)
+	together := tx.unconditional(o.repeatable)
+	if !together {
+		if err := tx.Flush(ctx); err != nil {
+			return err
+		}
 	}
 	if err := d.cfg.Inject.AtTry(ctx, BeforeCommit, r.name, try); err != nil {
 		return err
+	}
+	if together {
+		lazy.commitNext(tx)
+		if err := tx.Flush(ctx); err != nil {
+			return lazy.afterCommit(err)
+		}
 	}
 	ended = true
 	return d.commit(ctx, lazy, r.name, try)
@@ -274,6 +298,7 @@ func (d *DB) runOnce(ctx context.Context, try int, o txOptions, r *txRun, fn fun
 // runFn runs fn as work of the platform: what it reads besides the transaction must not wait for the company's share of the pool,
 // which the transaction may have taken the last of.
 func runFn(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) error {
+	tx.run.complete = false
 	err := fn(tenant.With(ctx, tenant.ID{}), tx)
 	if tx.failed != nil {
 		return tx.failed
@@ -307,6 +332,7 @@ func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, r *txRun, f
 		if err := runFn(ctx, tx, fn); err != nil {
 			return err
 		}
+		tx.prove(o)
 		return tx.Flush(ctx)
 	})
 	return afterSavepoint(err)

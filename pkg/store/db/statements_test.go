@@ -80,18 +80,17 @@ func watched(t *testing.T, watch *statements, cfg db.Config) *db.DB {
 	return d
 }
 
-// The writes of a transaction travel together: with BEGIN where nothing was read before, with COMMIT where it may
-// be run again. A change in the number of round trips is a change in the speed of every write.
+// The writes of a transaction travel together: with BEGIN where nothing was read before, with COMMIT unless their result decides about
+// it. A change in the number of round trips is a change in the speed of every write.
 func TestRoundTripsOfATransaction(t *testing.T) {
 	t.Parallel()
 	watch := &statements{}
 	d := watched(t, watch, db.Config{})
 	company := uuid.New()
-	shape := func(opts ...db.Option) (trips []int) {
+	shapeOf := func(write func(tx *db.Tx), opts ...db.Option) (trips []int) {
 		watch.take()
 		require.NoError(t, d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
-			tx.Queue(sqlTake, company)
-			tx.Queue(sqlTake, company)
+			write(tx)
 			return nil
 		}, opts...))
 		for _, trip := range watch.take() {
@@ -99,7 +98,19 @@ func TestRoundTripsOfATransaction(t *testing.T) {
 		}
 		return trips
 	}
-	require.Equal(t, []int{4, 1}, shape(), "BEGIN, two writes and the marker; COMMIT")
-	require.Equal(t, []int{3, 1}, shape(db.WithCommitCheck(counted(company))), "BEGIN and two writes; COMMIT")
+	shape := func(opts ...db.Option) []int {
+		return shapeOf(func(tx *db.Tx) { tx.Queue(sqlTake, company); tx.Queue(sqlTake, company) }, opts...)
+	}
+	require.Equal(t, []int{5}, shape(), "BEGIN, two writes, the marker and COMMIT")
+	require.Equal(t, []int{4}, shape(db.WithCommitCheck(counted(company))), "BEGIN, two writes and COMMIT")
 	require.Equal(t, []int{4}, shape(db.Repeatable()), "BEGIN, two writes and COMMIT")
+	require.Equal(t, []int{3}, shapeOf(func(tx *db.Tx) {
+		id := tx.NewID()
+		tx.ProvedBy(id, counted(id))
+		tx.Queue(sqlTake, id)
+	}), "BEGIN, a write that proves the commit, and COMMIT")
+	require.Equal(t, []int{3, 1}, shapeOf(func(tx *db.Tx) { tx.Queue(sqlTake, company).Expect(1, nil) }), "BEGIN, a write that decides, and the marker; COMMIT")
+	ignore := func(pgx.Rows) error { return nil }
+	require.Equal(t, []int{3, 1}, shapeOf(func(tx *db.Tx) { tx.Queue(sqlTake, company).Rows(ignore) }), "BEGIN, a write whose rows decide, and the marker; COMMIT")
+	require.Equal(t, []int{3}, shapeOf(func(tx *db.Tx) { tx.Queue(sqlTake, company).Rows(ignore) }, db.Repeatable()), "BEGIN, the write and COMMIT")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -21,13 +22,32 @@ type Tx struct {
 	queue  []*Queued
 	inject failpoint.Injector
 	try    int
-	locked bool  // nothing but [Tx.Lock] has read, so READ COMMITTED is enough
-	failed error // fails the try even if fn drops the error
+	made   int         // ids of [Tx.NewID]
+	proof  CommitCheck // see [Tx.ProvedBy]
+	locked bool        // nothing but [Tx.Lock] has read, so READ COMMITTED is enough
+	failed error       // fails the try even if fn drops the error
 }
 
 // Now is the time of the transaction in UTC, with microsecond precision. [DB.RunTx] reads the clock once, before the
 // first try, so a retry stores the same times.
 func (t *Tx) Now() time.Time { return t.run.now }
+
+// NewID returns the id of a new record, of UUID version 7. The tries of a transaction get the same ids in the same order.
+func (t *Tx) NewID() uuid.UUID {
+	if t.made == len(t.run.ids) {
+		t.run.ids = append(t.run.ids, uuid.Must(uuid.NewV7()))
+	}
+	t.made++
+	return t.run.ids[t.made-1]
+}
+
+// ProvedBy says that the transaction inserts a row whose key has an id of [Tx.NewID], and how to find it: the commit needs no other
+// proof. It ignores other ids, of which each try may have another, so that two tries could be committed.
+func (t *Tx) ProvedBy(id uuid.UUID, check CommitCheck) {
+	if t.proof == nil && slices.Contains(t.run.ids[:t.made], id) {
+		t.proof = check
+	}
+}
 
 // OnEnd runs fn once [DB.RunTx] is done with the transaction, committed or not: for a cache that has to forget what the
 // transaction may have changed. Each try that calls it adds fn again.
@@ -42,14 +62,15 @@ func (t *Tx) Signal(key int32) {
 
 // Queued is a statement that [Tx.Flush] will send.
 type Queued struct {
-	sql    string
-	write  *statement // nil = it changes no table
-	joins  bool       // its rows may be joined with others of the same write
-	args   []any
-	rows   func(pgx.Rows) error
-	expect int64
-	orElse error
-	faults map[string]error
+	sql     string
+	write   *statement // nil = it changes no table
+	joins   bool       // its rows may be joined with others of the same write
+	commits bool       // it is the COMMIT
+	args    []any
+	rows    func(pgx.Rows) error
+	expect  int64
+	orElse  error
+	faults  map[string]error
 }
 
 // Query sends the queued writes and then runs a statement that changes no table.
@@ -193,9 +214,10 @@ func (t *Tx) Flush(ctx context.Context) error {
 	return nil
 }
 
-// unconditional reports whether there are queued writes and none expects a number of rows, which could fail the transaction.
-func (t *Tx) unconditional() bool {
-	return len(t.queue) > 0 && !slices.ContainsFunc(t.queue, func(q *Queued) bool { return q.expect >= 0 })
+// unconditional reports whether there are queued writes and nothing that they return could fail the transaction, or only one that
+// may be repeated: by a number of rows that is expected, or by reading rows.
+func (t *Tx) unconditional(repeatable bool) bool {
+	return len(t.queue) > 0 && !slices.ContainsFunc(t.queue, func(q *Queued) bool { return q.expect >= 0 || q.rows != nil && !repeatable })
 }
 
 func (q *Queued) finish(res pgx.BatchResults) error {
@@ -220,6 +242,9 @@ func (q *Queued) finish(res pgx.BatchResults) error {
 }
 
 func (q *Queued) translate(err error) error {
+	if q.commits && outcomeUnknown(err) {
+		return &unknownOutcome{err}
+	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName != "" {
 		if mapped, ok := q.faults[pg.ConstraintName]; ok {

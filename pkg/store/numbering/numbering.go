@@ -117,7 +117,7 @@ var errFull = apierr.Unavailable(apierr.QueueFull, 1, "too many documents of thi
 
 // Do stores one document with the next number of the company and kind. It returns when the document is committed or has
 // failed; errors of other members do not affect it. A caller whose ctx ends while it waits leaves the queue; one whose
-// transaction is running waits for the outcome. The commit check in opts is used if the document is committed alone.
+// transaction is running waits for the outcome. opts says how to find the document, whose commit may be that of others.
 func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, member Member, opts []db.Option) error {
 	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, opts: opts}) //nolint:contextcheck // a batch takes its context from its members
 }
@@ -379,7 +379,7 @@ func (c *Committer) commit(batch []*entry) (memberFailed bool, err error) {
 		inMembers = false
 		return nil
 	}, c.options(batch)...)
-	memberFailed = inMembers && !errors.Is(err, db.ErrBusy) && ctx.Err() == nil
+	memberFailed = inMembers && !errors.Is(err, db.ErrBusy) && !errors.Is(err, db.ErrOutcomeUnknown) && ctx.Err() == nil
 	return memberFailed, err
 }
 
@@ -418,7 +418,7 @@ func take(ctx context.Context, tx *db.Tx, batch []*entry) ([]int64, error) {
 	return numbers, nil
 }
 
-// options leaves out the members' options for a batch of several, whose outcome is looked up by its marker row.
+// options are those of the first member, whose document proves that the batch was committed.
 func (c *Committer) options(batch []*entry) []db.Option {
 	var opts []db.Option
 	if !c.cfg.Serializable {
@@ -427,10 +427,7 @@ func (c *Committer) options(batch []*entry) []db.Option {
 	if several(batch) {
 		opts = append(opts, db.LockTimeout(c.cfg.Patience))
 	}
-	if len(batch) == 1 {
-		opts = append(opts, batch[0].opts...)
-	}
-	return opts
+	return append(opts, batch[0].opts...)
 }
 
 // begin makes the context of the transaction, independent of those of the members, so that one cannot cancel the others.

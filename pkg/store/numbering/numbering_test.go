@@ -60,12 +60,25 @@ func createDocuments(t testing.TB, d *db.DB) {
 
 // document is a member that stores a row; name is unique in the company unless nil.
 func document(company tenant.ID, name *string, got *int64) numbering.Member {
-	id := uuid.Must(uuid.NewV7())
+	return documentOf(company, uuid.Must(uuid.NewV7()), name, got)
+}
+
+func documentOf(company tenant.ID, id uuid.UUID, name *string, got *int64) numbering.Member {
 	return func(_ context.Context, tx *db.Tx, number int64) error {
 		*got = number
 		tx.Queue(sqlInsertDocument, company, id, name, number).OnConstraint("test_documents_name_key", errNameTaken)
 		return nil
 	}
+}
+
+const sqlDocumentStored = `SELECT EXISTS (SELECT 1 FROM test_documents WHERE company_id = $1 AND id = $2)`
+
+// provedBy are options that look for a document after a commit without an answer.
+func provedBy(company tenant.ID, id uuid.UUID) []db.Option {
+	return []db.Option{db.WithCommitCheck(func(ctx context.Context, q db.Querier) (stored bool, err error) {
+		err = q.QueryRow(ctx, sqlDocumentStored, company, id).Scan(&stored)
+		return stored, err
+	})}
 }
 
 func numbers(t require.TestingT, d *db.DB, company tenant.ID) []int64 {
@@ -107,13 +120,13 @@ func TestNumbersHaveNoGaps(t *testing.T) {
 			for i := range companies {
 				companies[i] = tenant.NewID()
 			}
-			checkNumbers(rt, chaotic, c, companies, kinds)
+			checkNumbers(rt, chaotic, c, companies, kinds, rapid.Bool().Draw(rt, "proved"))
 		})
 	}
 }
 
-// checkNumbers has the companies store documents in turns, all at once.
-func checkNumbers(rt *rapid.T, d *db.DB, c *numbering.Committer, companies []tenant.ID, kinds []string) {
+// checkNumbers has the companies store documents in turns, all at once; a commit without an answer is proved by a document or by a marker.
+func checkNumbers(rt *rapid.T, d *db.DB, c *numbering.Committer, companies []tenant.ID, kinds []string, proved bool) {
 	errs, got := make([]error, len(kinds)), make([]int64, len(kinds))
 	var wg sync.WaitGroup
 	for i, kind := range kinds {
@@ -123,7 +136,12 @@ func checkNumbers(rt *rapid.T, d *db.DB, c *numbering.Committer, companies []ten
 			if kind == "twin" {
 				name = new("the same")
 			}
-			member := document(company, name, &got[i])
+			id := uuid.Must(uuid.NewV7())
+			member := documentOf(company, id, name, &got[i])
+			var opts []db.Option
+			if proved {
+				opts = provedBy(company, id)
+			}
 			errs[i] = c.Do(context.Background(), company, "document", func(ctx context.Context, tx *db.Tx, n int64) error {
 				switch kind {
 				case "refuses":
@@ -132,7 +150,7 @@ func checkNumbers(rt *rapid.T, d *db.DB, c *numbering.Committer, companies []ten
 					panic("a mistake")
 				}
 				return member(ctx, tx, n)
-			}, nil)
+			}, opts)
 		})
 	}
 	wg.Wait()

@@ -99,7 +99,7 @@ func (s *Service) CreateCategory(ctx context.Context, tx *db.Tx, by access.Calle
 	if err != nil {
 		return Category{}, err
 	}
-	c := Category{Key: record.Key{ID: record.NewID()}, CategoryFields: in}
+	c := Category{Key: record.Key{ID: tx.NewID()}, CategoryFields: in}
 	if err := c.place(t); err != nil {
 		return Category{}, err
 	}

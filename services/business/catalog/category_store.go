@@ -179,7 +179,7 @@ func (w *treeWriter) find(path string, parent *uuid.UUID, n CategoryNodeInput) (
 // put creates the category of a node, or changes it.
 func (w *treeWriter) put(ctx context.Context, path string, id, parent *uuid.UUID, n CategoryNodeInput) (c Category, err error) {
 	if id == nil {
-		c = Category{Key: record.Key{ID: record.NewID()}, CategoryFields: CategoryFields{ParentID: parent}}
+		c = Category{Key: record.Key{ID: w.tx.NewID()}, CategoryFields: CategoryFields{ParentID: parent}}
 		n.card.Apply(&c.CategoryCard)
 		c.Icon = cmp.Or(c.Icon, defaultIcon)
 		if err := w.place(&c); err != nil {

@@ -21,7 +21,7 @@ import (
 //
 // Errors: 404 for a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
 func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller, in ProductInput) (Product, error) {
-	p := Product{Key: record.Key{ID: record.NewID()}, ProductFields: in.ProductFields}
+	p := Product{Key: record.Key{ID: tx.NewID()}, ProductFields: in.ProductFields}
 	p.Status, p.Unit = cmp.Or(p.Status, StatusActive), cmp.Or(p.Unit, unitPieces)
 	if err := p.take(in); err != nil {
 		return Product{}, err

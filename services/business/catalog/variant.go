@@ -235,7 +235,7 @@ func (s *Service) CreateProductVariant(ctx context.Context, tx *db.Tx, by access
 
 // addVariant stores a new variant of a locked product, not the product.
 func (s *Service) addVariant(ctx context.Context, tx *db.Tx, by access.Caller, p Product, in VariantInput) (v ProductVariant, err error) {
-	v = ProductVariant{Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ProductID: p.ID, VariantFields: in.VariantFields}
+	v = ProductVariant{Key: record.Key{ID: tx.NewID(), CompanyID: by.Company}, ProductID: p.ID, VariantFields: in.VariantFields}
 	v.Status = cmp.Or(v.Status, StatusActive)
 	if in.Attributes == nil {
 		in.Attributes = []ProductAttributeValueInput{} // as [], which has what is required checked

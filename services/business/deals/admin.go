@@ -42,7 +42,7 @@ func (s *Service) CreateType(ctx context.Context, tx *db.Tx, by access.Caller, i
 	if err := lockTypes(ctx, tx, by.Company); err != nil {
 		return Type{}, err
 	}
-	t.ID = record.NewID()
+	t.ID = tx.NewID()
 	unmark(tx, by.Company, &t)
 	made, err := types.Create(ctx, tx, by, t)
 	if err != nil {
@@ -101,7 +101,7 @@ func unmark(tx *db.Tx, company tenant.ID, t *Type) {
 
 // CreateStage adds a stage to a type.
 func (s *Service) CreateStage(ctx context.Context, tx *db.Tx, by access.Caller, in NewStage) (Stage, error) {
-	st := Stage{Key: record.Key{ID: record.NewID()}, TypeID: in.TypeID, StageFields: in.StageFields}
+	st := Stage{Key: record.Key{ID: tx.NewID()}, TypeID: in.TypeID, StageFields: in.StageFields}
 	err := s.changeStages(ctx, tx, by, &st)
 	if apierr.Is(err, "DEAL_TYPE_NOT_FOUND") {
 		return Stage{}, apierr.ReferenceNotFound("DEAL_TYPE", "typeId", in.TypeID.String())

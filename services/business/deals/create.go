@@ -71,7 +71,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, by access.Caller, typeI
 		return Deal{}, checkStages(t.Stages)
 	}
 	now := jsontype.At(tx.Now())
-	d.Key = record.Key{ID: record.NewID(), CompanyID: by.Company}
+	d.Key = record.Key{ID: tx.NewID(), CompanyID: by.Company}
 	d.TypeID, d.StageID, d.StageEnteredAt, d.CreatedByID = t.ID, stage.ID, &now, by.Actor
 	plan.Normalise(&d)
 	if d.Channel == nil {

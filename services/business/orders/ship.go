@@ -69,7 +69,7 @@ func (o *Order) shipping(items []ShipmentItem) ([]part, error) {
 
 func newShipment(tx *db.Tx, by access.Caller, o *Order, in *ShipmentFields) Shipment {
 	sh := Shipment{
-		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, OrderID: o.ID, Status: shipmentPosted, DeliveryMethod: o.DeliveryMethod,
+		Key: record.Key{ID: tx.NewID(), CompanyID: by.Company}, OrderID: o.ID, Status: shipmentPosted, DeliveryMethod: o.DeliveryMethod,
 		Carrier: in.Carrier, TrackingNumber: in.TrackingNumber, ShippedAt: jsontype.At(tx.Now()), Note: in.Note, CreatedByID: actor(by),
 		Taken: []taken{}, Meta: record.New(tx.Now()),
 	}

@@ -97,7 +97,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 		return Receipt{}, err
 	}
 	r := Receipt{Header: Header{
-		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Status: statusPosted, Date: date, WarehouseID: in.WarehouseID,
+		Key: record.Key{ID: tx.NewID(), CompanyID: by.Company}, Status: statusPosted, Date: date, WarehouseID: in.WarehouseID,
 		SupplierID: in.SupplierID, PurchaseOrderID: in.PurchaseOrderID, Note: in.Note, External: in.External, CreatedByID: by.Actor,
 	}}
 	if err := s.resolve(ctx, tx, &r, in.Items); err != nil {

@@ -90,7 +90,7 @@ func (s *Service) OpenShift(ctx context.Context, tx *db.Tx, by access.Caller, in
 		return Shift{}, err
 	}
 	v := Shift{
-		Key: record.Key{ID: record.NewID()}, Number: number, Status: statusOpen, ShiftFields: in, OpenedAt: jsontype.At(tx.Now()), OpenedByID: by.Actor,
+		Key: record.Key{ID: tx.NewID()}, Number: number, Status: statusOpen, ShiftFields: in, OpenedAt: jsontype.At(tx.Now()), OpenedByID: by.Actor,
 		CashierName: who.name(),
 	}
 	return shifts.Create(ctx, tx, by, v, opened)

@@ -32,7 +32,7 @@ func (s *Service) CreateBooking(ctx context.Context, tx *db.Tx, by access.Caller
 	if err != nil {
 		return Booking{}, err
 	}
-	b := Booking{Key: record.Key{ID: record.NewID()}, BookingFields: in, Status: statusPending}
+	b := Booking{Key: record.Key{ID: tx.NewID()}, BookingFields: in, Status: statusPending}
 	b.Source = cmp.Or(b.Source, defaultSource)
 	if by.Actor != uuid.Nil {
 		b.CreatedByID = &by.Actor

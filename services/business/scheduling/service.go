@@ -74,7 +74,7 @@ func (s *Service) CreateResource(ctx context.Context, tx *db.Tx, by access.Calle
 	if err := s.checkReferences(ctx, tx, by.Company, Resource{}, r); err != nil {
 		return Resource{}, err
 	}
-	r.ID = record.NewID()
+	r.ID = tx.NewID()
 	fileuse.Record(tx, by.Company, usedByResource, r.ID, nil, fileuse.One(r.PhotoFileID))
 	return resources.Create(ctx, tx, by, r)
 }

@@ -69,7 +69,7 @@ func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Offe
 //
 // Errors: 404 for a reference, 409 SKU_TAKEN.
 func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in OfferingInput) (Offering, error) {
-	o := Offering{Key: record.Key{ID: record.NewID()}, Fields: in.Fields}
+	o := Offering{Key: record.Key{ID: tx.NewID()}, Fields: in.Fields}
 	o.Status, o.PriceModel = cmp.Or(o.Status, StatusActive), cmp.Or(o.PriceModel, defaultModel)
 	if err := o.take(in); err != nil {
 		return Offering{}, err

@@ -59,7 +59,7 @@ func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.C
 		return SubscriptionWithSecret{}, err
 	}
 	sub := Subscription{SubscriptionFields: in.SubscriptionFields, Status: statusPaused, Collects: true, CreatedByID: by.Actor, ReadScopes: readScopes(by)}
-	sub.Key = record.Key{ID: record.NewID(), CompanyID: by.Company}
+	sub.Key = record.Key{ID: tx.NewID(), CompanyID: by.Company}
 	if in.IsActive {
 		sub.Status = statusActive
 	}
