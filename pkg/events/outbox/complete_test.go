@@ -35,28 +35,6 @@ VALUES ($1, 1000000, $2, $3, $4, $5, $6, $7, $8, $8::TIMESTAMPTZ + interval '30 
 	require.Equal(t, 4, head, "the log has no gap for it")
 }
 
-// A completion lets others go first only while no rows wait for its end.
-func TestCompletionsPauseOnlyWithoutTraffic(t *testing.T) {
-	t.Parallel()
-	for name, press := range map[string]func(*Relay, *view){
-		"rows of the same bucket":          func(_ *Relay, v *view) { v.p.again = true },
-		"more rows than a scan reads":      func(_ *Relay, v *view) { v.rows = make([]row, v.limit) },
-		"another bucket waits for a slot":  func(r *Relay, _ *view) { r.ready = append(r.ready, r.parts[8]) },
-		"another batch is being published": func(r *Relay, _ *view) { r.running = 2 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, err := NewRelay(nil, nil, RelayConfig{EventRetention: 30 * day})
-			require.NoError(t, err)
-			r.running = 1
-			v := &view{p: r.parts[7], limit: 2, rows: make([]row, 1)}
-			require.False(t, r.pressed([]*batch{{view: v}}))
-			press(r, v)
-			require.True(t, r.pressed([]*batch{{view: v}}))
-		})
-	}
-}
-
 // The statement that deletes published rows takes time in proportion to them, however large the table was when it was analyzed.
 func TestPublishedRowsAreNotComparedWithEachOther(t *testing.T) {
 	t.Parallel()

@@ -133,6 +133,9 @@ type Relay struct {
 	dbTime   time.Time // time of the database's clock at dbSeen
 	dbSeen   time.Time // by this process's monotonic clock
 	seen     int32     // partitions of the topic of events, when last looked at; 0 = never
+
+	unsettled, unsettledBytes int       // published rows that are not being settled yet, with what they store
+	settleAt                  time.Time // when the first of them has waited for long enough
 }
 
 // part is a relay's state of one bucket.
@@ -154,13 +157,16 @@ type part struct {
 	notBefore           time.Time
 	wokenAt             time.Time // of the last wake-up
 	suspect             time.Time // when a poll found rows of which no wake-up had told; zero = none
+	published, settling published // rows that are to be settled, and that are being settled
+	republish           bool      // what its worker publishes now is to be published again
 }
 
 // The points of a relay; see [RelayConfig].
 const (
 	beforeRenew   failpoint.Point = "relay.before_renew"
 	beforeProduce failpoint.Point = "relay.before_produce" // of a batch, once the lease has been checked
-	afterAck      failpoint.Point = "relay.after_ack"      // of a batch, before its rows are deleted
+	afterAck      failpoint.Point = "relay.after_ack"      // of a batch, before its rows are noted as published
+	beforeSettle  failpoint.Point = "relay.before_settle"  // of published rows
 	afterDelete   failpoint.Point = "relay.after_delete"   // in the transaction
 )
 
@@ -217,6 +223,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	background.Go(func() { _ = r.quota.Run(ctx) }) // it ends with ctx and returns nil
 	r.schedule(ctx, work)
 	r.drain()
+	r.settleRest(work)
 	stopWork()
 	stopLeases()
 	background.Wait()
@@ -246,6 +253,13 @@ func (r *Relay) drain() {
 		r.log.Warn("relay stopped with batches in flight", "after", r.cfg.drainTimeout.String())
 	}
 	close(r.abort)
+}
+
+// settleRest settles everything, so that the next owners have nothing to publish again.
+func (r *Relay) settleRest(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastSettle)
+	defer cancel()
+	r.settleNow(ctx, r.parts[:])
 }
 
 func (p *part) usable(now time.Time) bool { return p.held && now.Before(p.until) }

@@ -14,14 +14,21 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
+// Rows that are published and not settled are left out. PostgreSQL looks them up in a hash table, if their ids come from a query
+// that it may not join with; CockroachDB reads on to the limit, as long as it has nothing to join.
 const (
-	sqlProbe = `SELECT u.b FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low)
-WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u.low)`
+	probeHead = `SELECT u.b FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low)
+WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u.low AND `
+	sqlProbe = probeHead + `id <> ALL($3::UUID[]))`
 	// Without IS TRUE, PostgreSQL joins with the whole outbox where it takes that for small. CockroachDB looks up each bucket
 	// as long as it may join.
-	sqlProbePostgreSQL = sqlProbe + ` IS TRUE`
-	sqlScan            = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
-FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
+	sqlProbePostgreSQL = probeHead + `(id IN (SELECT unnest($3::UUID[]))) IS NOT TRUE) IS TRUE`
+
+	scanHead = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
+FROM outbox WHERE bucket = $1 AND pos >= $2 AND `
+	scanTail          = ` ORDER BY bucket, pos, id LIMIT $3`
+	sqlScan           = scanHead + `id <> ALL($4::UUID[])` + scanTail
+	sqlScanPostgreSQL = scanHead + `(id IN (SELECT unnest($4::UUID[]))) IS NOT TRUE` + scanTail
 )
 
 const (
@@ -32,6 +39,7 @@ const (
 	retryLimit  = 50      // maximum number of rows of a batch after a failure
 	bigBatch    = 4 << 20 // bytes; a larger batch halves the limit of the next one
 	maxPassTime = 30 * time.Second
+	lastSettle  = 5 * time.Second // for what is left when a relay stops
 
 	// Buckets of one batch; together they may have groupRows times the rows of one. A batch takes at most groupRows buckets
 	// with a backlog, whole: small pieces of a bucket would have each scan pass the remains of all pieces before.
@@ -62,15 +70,17 @@ type row struct {
 func (r *Relay) schedule(ctx, work context.Context) {
 	tick := r.cfg.TickMin
 	var active time.Time
-	poll, start := time.NewTimer(0), time.NewTimer(time.Hour)
+	poll, start, settle := time.NewTimer(0), time.NewTimer(time.Hour), time.NewTimer(time.Hour)
 	defer poll.Stop()
 	defer start.Stop()
+	defer settle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.wake:
 		case <-start.C:
+		case <-settle.C:
 		case <-poll.C:
 			began := time.Now()
 			missed, err := r.probe(ctx)
@@ -89,6 +99,9 @@ func (r *Relay) schedule(ctx, work context.Context) {
 		if wait := r.launch(work); wait > 0 {
 			start.Reset(wait)
 		}
+		if wait := r.settleDue(work); wait > 0 {
+			settle.Reset(wait)
+		}
 	}
 }
 
@@ -102,7 +115,7 @@ func (r *Relay) probe(ctx context.Context) (missed int, err error) {
 	if r.db.Dialect() == db.PostgreSQL {
 		sql = sqlProbePostgreSQL
 	}
-	full, err := read(ctx, r.db, pgx.RowTo[int32], sql, look.buckets, look.lows)
+	full, err := read(ctx, r.db, pgx.RowTo[int32], sql, look.buckets, look.lows, look.unsettled)
 	if err != nil {
 		return 0, fmt.Errorf("probe outbox: %w", err)
 	}
@@ -130,13 +143,15 @@ type look struct {
 	buckets []int32
 	lows    []int64 // positions to scan from; 0 for a full sweep
 	found   map[int32]bool
+
+	unsettled []uuid.UUID // rows that are left out
 }
 
 // idle lists the owned buckets that are neither busy, queued nor waiting for a retry.
 func (r *Relay) idle() look {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := look{at: time.Now(), found: make(map[int32]bool)}
+	l := look{at: time.Now(), found: make(map[int32]bool), unsettled: []uuid.UUID{}}
 	for _, p := range r.parts {
 		if !p.usable(l.at) || p.leaving || p.paused || p.busy || p.queued || l.at.Before(p.notBefore) {
 			continue
@@ -147,6 +162,7 @@ func (r *Relay) idle() look {
 		}
 		l.buckets = append(l.buckets, p.bucket)
 		l.lows = append(l.lows, low)
+		l.unsettled = p.unsettled(l.unsettled)
 	}
 	return l
 }
@@ -167,7 +183,7 @@ func (r *Relay) behind(at time.Time) int64 {
 // enqueue queues a bucket for a slot. The caller holds mu.
 func (r *Relay) enqueue(p *part) {
 	switch {
-	case p.busy:
+	case p.busy, p.crowded():
 		p.again = true
 	case p.held && !p.queued && !p.leaving && !p.paused:
 		p.queued = true
@@ -232,8 +248,9 @@ type view struct {
 	sweep bool
 	limit int
 	// backlog: the scan before found as many rows as it might.
-	backlog bool
-	rows    []row
+	backlog   bool
+	unsettled []uuid.UUID // rows that are left out
+	rows      []row
 }
 
 // full reports whether there may be rows after the last one.
@@ -242,7 +259,7 @@ func (v *view) full() bool { return len(v.rows) == v.limit }
 func (r *Relay) view(p *part) view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := view{p: p, at: time.Now(), low: p.low, bound: p.low, limit: p.limit, backlog: p.backlog}
+	v := view{p: p, at: time.Now(), low: p.low, bound: p.low, limit: p.limit, backlog: p.backlog, unsettled: p.unsettled([]uuid.UUID{})}
 	if !v.at.Before(p.nextSweep) {
 		v.low, v.sweep = 0, true
 	}
@@ -270,6 +287,9 @@ func (r *Relay) advance(v *view, b *batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := v.p
+	if p.republish {
+		return // the next scan starts in front of what is published again
+	}
 	if v.sweep {
 		p.swept(v.at, r.cfg)
 	}
@@ -298,14 +318,17 @@ func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxPassTime)
 	defer cancel()
 	views := make([]*view, len(group))
-	batch := &pgx.Batch{}
+	batch, sql := &pgx.Batch{}, sqlScan
+	if r.db.Dialect() == db.PostgreSQL {
+		sql = sqlScanPostgreSQL
+	}
 	for i, p := range group {
 		v := r.view(p)
 		if !v.backlog {
 			v.limit = max(min(v.limit, r.cfg.BatchSize*groupRows/len(group)), 1)
 		}
 		views[i] = &v
-		batch.Queue(sqlScan, p.bucket, v.low, v.limit)
+		batch.Queue(sql, p.bucket, v.low, v.limit, v.unsettled)
 	}
 	res := r.db.SendBatch(ctx, batch)
 	defer func() { _ = res.Close() }() // it repeats the error of an earlier statement
