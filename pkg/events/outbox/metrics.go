@@ -10,10 +10,10 @@ import (
 
 var (
 	outboxRows = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "tradegrid_outbox_rows", Help: "Rows waiting to be published to Kafka, in the buckets that this relay owns.",
+		Name: "tradegrid_outbox_rows", Help: "Rows of the outbox in the buckets that this relay owns: those that wait to be published to Kafka and, for up to a quarter of a second, those that were.",
 	}, []string{"bucket_group"})
 	outboxOldest = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "tradegrid_outbox_oldest_age_seconds", Help: "Age of the oldest row waiting to be published to Kafka, in the buckets that this relay owns.",
+		Name: "tradegrid_outbox_oldest_age_seconds", Help: "Age of the oldest row of the outbox in the buckets that this relay owns. Rows that are published stay for up to a quarter of a second.",
 	})
 	publishLatency = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "tradegrid_outbox_publish_latency_seconds", Help: "Time from the change to the acknowledgement of its row by Kafka.",

@@ -39,6 +39,7 @@ const (
 	retryLimit  = 50      // maximum number of rows of a batch after a failure
 	bigBatch    = 4 << 20 // bytes; a larger batch halves the limit of the next one
 	maxPassTime = 30 * time.Second
+	fewRows     = 100             // a scan that finds no more takes its time for something else
 	lastSettle  = 5 * time.Second // for what is left when a relay stops
 
 	// Buckets of one batch; together they may have groupRows times the rows of one. A batch takes at most groupRows buckets
@@ -68,7 +69,7 @@ type row struct {
 
 // schedule finds buckets with rows and starts workers for them until ctx is done; the workers run with the context work.
 func (r *Relay) schedule(ctx, work context.Context) {
-	tick := r.cfg.TickMin
+	tick := r.cfg.tickMin
 	var active time.Time
 	poll, start, settle := time.NewTimer(0), time.NewTimer(time.Hour), time.NewTimer(time.Hour)
 	defer poll.Stop()
@@ -89,7 +90,7 @@ func (r *Relay) schedule(ctx, work context.Context) {
 				r.log.WarnContext(ctx, "outbox scan failed", "error", err)
 				tick = r.cfg.TickMax
 			case missed > 0:
-				active, tick = time.Now(), r.cfg.TickMin
+				active, tick = time.Now(), r.cfg.tickMin
 			case time.Since(active) > activeFor:
 				tick = min(2*tick, r.cfg.TickMax)
 			}
@@ -191,15 +192,13 @@ func (r *Relay) enqueue(p *part) {
 	}
 }
 
-// launch starts workers for the buckets that have waited longest, as long as slots are free. Under traffic it waits between two
-// starts, so that a batch carries what many small ones would: for a poll interval while one batch is in flight, and for up to
-// four the more there are. It returns how long it waits.
+// launch starts workers for the buckets that have waited longest, as long as slots are free. It waits between two starts, so that a
+// batch carries what many small ones would, but not for buckets with a backlog, whose batches are full. It returns how long it waits.
 func (r *Relay) launch(work context.Context) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for now := time.Now(); r.running < r.cfg.Parallel && len(r.ready) > 0; {
-		pause := r.cfg.TickMin << min(max(r.running-1, 0), 2)
-		if wait := pause - now.Sub(r.launched); r.running > 0 && wait > 0 {
+		if wait := r.pace.pause(r.running > 0) - now.Sub(r.launched); wait > 0 && !r.ready[0].backlog {
 			return wait
 		}
 		group := r.next(now)
@@ -330,6 +329,7 @@ func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
 		views[i] = &v
 		batch.Queue(sql, p.bucket, v.low, v.limit, v.unsettled)
 	}
+	began, found := time.Now(), 0
 	res := r.db.SendBatch(ctx, batch)
 	defer func() { _ = res.Close() }() // it repeats the error of an earlier statement
 	for _, v := range views {
@@ -343,8 +343,19 @@ func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
 		for i := range v.rows {
 			v.rows[i].Payload, v.rows[i].corrupt = compress.Open(v.rows[i].Stored)
 		}
+		found += len(v.rows)
+	}
+	if found <= fewRows {
+		r.paced(time.Since(began))
 	}
 	return views, nil
+}
+
+// paced notes how long a scan took.
+func (r *Relay) paced(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pace.observe(took)
 }
 
 // read runs one query and collects its rows in one round trip. It runs outside a transaction, so that it cannot cause

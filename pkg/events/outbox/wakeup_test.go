@@ -18,7 +18,7 @@ import (
 func TestRowsOfAWakeupNeedNoPoll(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	r := g.relay("a", func(r *Relay) { r.cfg.TickMin, r.cfg.TickMax = time.Hour, time.Hour })
+	r := g.relay("a", func(r *Relay) { r.cfg.tickMin, r.cfg.TickMax = time.Hour, time.Hour })
 	g.db.Listen(r.Wake)
 	g.run(r)
 	require.Eventually(t, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
