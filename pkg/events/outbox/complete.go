@@ -24,9 +24,9 @@ const (
 
 var (
 	// The range of positions bounds the part of the primary key that is scanned. IS TRUE keeps PostgreSQL from a join, which
-	// its generic plan would make by comparing each row with each pair; it looks up a hash table instead.
-	sqlDeleteRows = outbox.Delete(`WHERE bucket = $1 AND pos >= $2 AND pos <= $3
-AND ((pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i))) IS TRUE RETURNING pos, id`)
+	// its generic plan would make by comparing each row with each of the others; it looks up a hash table instead.
+	sqlDeleteRows = outbox.Delete(`WHERE bucket = ANY($1::INT4[]) AND pos >= $2 AND pos <= $3
+AND ((bucket, pos, id) IN (SELECT u.b, u.p, u.i FROM unnest($4::INT4[], $5::BIGINT[], $6::UUID[]) AS u(b, p, i))) IS TRUE RETURNING bucket, pos, id`)
 	// The list of buckets, said again for the table, keeps a hash join from reading all heads.
 	sqlMoveHeads = eventLogHeads.Update(`SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b AND bucket = ANY($1::INT4[])`)
 	// The heads were already advanced in this transaction: position = head - back.
@@ -104,7 +104,7 @@ type decided struct {
 func (d *decided) bury(tx *db.Tx, now time.Time) {
 	for _, b := range d.batches {
 		for _, p := range b.poison {
-			if d.gone[p.place()] {
+			if d.gone[d.place(&p.row)] {
 				tx.Queue(sqlInsertDead, d.bucket(), p.Pos, p.ID, p.Company, p.Topic, p.Key, p.Event, p.AggType, p.AggID,
 					p.AggVersion, p.deadPayload(), p.Traceparent, p.Tracestate, p.CreatedAt, p.reason.Error(), now)
 			}
@@ -116,7 +116,7 @@ func (d *decided) bury(tx *db.Tx, now time.Time) {
 func (d *decided) newEvents() (events []*row) {
 	for _, b := range d.batches {
 		for i := range b.decided {
-			if m := &b.decided[i]; m.logged() && d.gone[m.place()] && !d.logged[m.ID] {
+			if m := &b.decided[i]; m.logged() && d.gone[d.place(m)] && !d.logged[m.ID] {
 				events = append(events, m)
 			}
 		}
@@ -141,18 +141,18 @@ func (r *Relay) count(ctx context.Context, d decided) {
 	}
 }
 
-// place identifies a row within a bucket.
+// place identifies a row.
 type place struct {
-	Pos int64
-	ID  uuid.UUID
+	Bucket int32
+	Pos    int64
+	ID     uuid.UUID
 }
 
-func (m *row) place() place { return place{m.Pos, m.ID} }
+func (d *decided) place(m *row) place { return place{d.bucket(), m.Pos, m.ID} }
 
 var errHeads = errors.New("event_log_heads lacks rows for some of the buckets: run the migrations")
 
-// deleteRows locks the heads and deletes the rows, in one round trip. Each bucket has a statement of its own, which scans
-// one range of the primary key.
+// deleteRows locks the heads and deletes the rows, in one round trip.
 func deleteRows(ctx context.Context, tx *db.Tx, all []decided) error {
 	tx.QueueRead(sqlBoundIdle)
 	buckets := make([]int32, len(all))
@@ -160,32 +160,13 @@ func deleteRows(ctx context.Context, tx *db.Tx, all []decided) error {
 		buckets[i] = all[i].bucket()
 	}
 	tx.QueueRead(sqlLockHeads, buckets).Expect(int64(len(buckets)), errHeads)
-	for i := range all {
-		at, ids := all[i].places()
-		tx.Queue(sqlDeleteRows, all[i].bucket(), slices.Min(at), slices.Max(at), at, ids).Rows(func(rows pgx.Rows) error {
-			deleted, err := pgx.CollectRows(rows, pgx.RowToStructByPos[place])
-			all[i].gone = make(map[place]bool, len(deleted))
-			for _, at := range deleted {
-				all[i].gone[at] = true
-			}
-			return err
-		})
+	for _, some := range together(all, tx.Now()) {
+		some.queue(tx)
 	}
 	if err := tx.Flush(ctx); err != nil {
 		return fmt.Errorf("delete published rows of buckets %v: %w", buckets, err)
 	}
 	return nil
-}
-
-// places lists where the rows are.
-func (d *decided) places() (at []int64, ids []uuid.UUID) {
-	at, ids = make([]int64, 0, d.rows), make([]uuid.UUID, 0, d.rows)
-	for _, b := range d.batches {
-		for i := range b.decided {
-			at, ids = append(at, b.decided[i].Pos), append(ids, b.decided[i].ID)
-		}
-	}
-	return at, ids
 }
 
 // logged reports whether the row goes into the event log. A damaged one would fail every reader.

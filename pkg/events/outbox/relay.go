@@ -160,6 +160,7 @@ type part struct {
 	wokenAt             time.Time // of the last wake-up
 	suspect             time.Time // when a poll found rows of which no wake-up had told; zero = none
 	published, settling published // rows that are to be settled, and that are being settled
+	bytes               int       // of the payloads that its worker holds
 	republish           bool      // what its worker publishes now is to be published again
 }
 

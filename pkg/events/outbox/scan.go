@@ -24,9 +24,11 @@ WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u
 	// as long as it may join.
 	sqlProbePostgreSQL = probeHead + `(id IN (SELECT unnest($3::UUID[]))) IS NOT TRUE) IS TRUE`
 
-	scanHead = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
-FROM outbox WHERE bucket = $1 AND pos >= $2 AND `
-	scanTail          = ` ORDER BY bucket, pos, id LIMIT $3`
+	scanHead = `SELECT x.bucket, x.pos, x.id, x.company_id, x.topic, x.key, x.event, x.agg_type, x.agg_id, x.agg_version, x.payload, x.traceparent, x.tracestate, x.request_id, x.created_at
+FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low) CROSS JOIN LATERAL (
+ SELECT bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
+ FROM outbox WHERE bucket = u.b AND pos >= u.low AND `
+	scanTail          = ` ORDER BY bucket, pos, id LIMIT $3) AS x ORDER BY x.bucket, x.pos, x.id`
 	sqlScan           = scanHead + `id <> ALL($4::UUID[])` + scanTail
 	sqlScanPostgreSQL = scanHead + `(id IN (SELECT unnest($4::UUID[]))) IS NOT TRUE` + scanTail
 )
@@ -36,8 +38,9 @@ const (
 	slowAfter   = 250 * time.Millisecond // a bucket that waits longer for Kafka is completed alone, and its batch releases its slot
 	retryFirst  = 100 * time.Millisecond
 	retryMax    = 5 * time.Second
-	retryLimit  = 50      // maximum number of rows of a batch after a failure
-	bigBatch    = 4 << 20 // bytes; a larger batch halves the limit of the next one
+	retryLimit  = 50       // maximum number of rows of a batch after a failure
+	batchBytes  = 4 << 20  // of the payloads of a batch, stored and opened, of which each bucket has an equal part; each may have one row in any case
+	heldBytes   = 64 << 20 // no batch is started while a relay holds so much
 	maxPassTime = 30 * time.Second
 	fewRows     = 100             // a scan that finds no more takes its time for something else
 	lastSettle  = 5 * time.Second // for what is left when a relay stops
@@ -49,6 +52,7 @@ const (
 
 // row is one row of the outbox.
 type row struct {
+	Bucket      int32
 	Pos         int64
 	ID          uuid.UUID
 	Company     tenant.ID
@@ -197,7 +201,7 @@ func (r *Relay) enqueue(p *part) {
 func (r *Relay) launch(work context.Context) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for now := time.Now(); r.running < r.cfg.Parallel && len(r.ready) > 0; {
+	for now := time.Now(); r.running < r.cfg.Parallel && len(r.ready) > 0 && r.holds() < heldBytes; {
 		if wait := r.pace.pause(r.running > 0) - now.Sub(r.launched); wait > 0 && !r.ready[0].backlog {
 			return wait
 		}
@@ -210,6 +214,14 @@ func (r *Relay) launch(work context.Context) (wait time.Duration) {
 		r.workers.Go(func() { r.work(work, group) })
 	}
 	return 0
+}
+
+// holds is how many bytes of payloads are in flight or not settled. The caller holds mu.
+func (r *Relay) holds() (bytes int) {
+	for _, p := range r.parts {
+		bytes += p.bytes + p.published.bytes + p.settling.bytes
+	}
+	return bytes
 }
 
 // next takes the buckets of the next batch from the queue: an equal share for each free slot, and at least minGroup.
@@ -250,10 +262,27 @@ type view struct {
 	backlog   bool
 	unsettled []uuid.UUID // rows that are left out
 	rows      []row
+	bytes     int  // of their payloads
+	cut       bool // further rows were left for the next scan, because these have many bytes
 }
 
 // full reports whether there may be rows after the last one.
-func (v *view) full() bool { return len(v.rows) == v.limit }
+func (v *view) full() bool { return v.cut || len(v.rows) == v.limit }
+
+// take adds a row, unless the rows before have the bytes that a bucket may have.
+func (v *view) take(rows pgx.CollectableRow, most int) error {
+	if v.cut = v.cut || v.bytes >= most; v.cut {
+		return nil
+	}
+	m, err := pgx.RowToStructByPos[row](rows)
+	if err != nil {
+		return err
+	}
+	m.Payload, m.corrupt = compress.Open(m.Stored)
+	v.bytes += len(m.Stored) + len(m.Payload)
+	v.rows = append(v.rows, m)
+	return nil
+}
 
 func (r *Relay) view(p *part) view {
 	r.mu.Lock()
@@ -293,10 +322,7 @@ func (r *Relay) advance(v *view, b *batch) {
 		p.swept(v.at, r.cfg)
 	}
 	p.backlog = len(v.rows) > 0 && v.full()
-	low, size := r.behind(v.at), 0
-	for i := range v.rows {
-		size += len(v.rows[i].Payload)
-	}
+	low := r.behind(v.at)
 	if len(v.rows) > 0 && v.full() {
 		low = min(low, v.rows[len(v.rows)-1].Pos-r.cfg.Lookback.Microseconds())
 	}
@@ -304,10 +330,11 @@ func (r *Relay) advance(v *view, b *batch) {
 		low = min(low, b.firstOpen-r.cfg.Lookback.Microseconds())
 	}
 	p.low = max(low, 0)
+	const most = batchBytes / groupRows // of a bucket with a backlog
 	switch {
-	case size > bigBatch:
-		p.limit = max(p.limit/2, min(8, r.cfg.BatchSize))
-	case size < bigBatch/4 && v.full():
+	case v.cut:
+		p.limit = min(max(len(v.rows)*most/v.bytes, 1), r.cfg.BatchSize)
+	case v.full() && v.bytes < most/2:
 		p.limit = min(p.limit*2, r.cfg.BatchSize)
 	}
 }
@@ -316,46 +343,92 @@ func (r *Relay) advance(v *view, b *batch) {
 func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxPassTime)
 	defer cancel()
-	views := make([]*view, len(group))
-	batch, sql := &pgx.Batch{}, sqlScan
+	views, batch := make([]*view, len(group)), &pgx.Batch{}
+	for i, p := range group {
+		v := r.view(p)
+		views[i] = &v
+	}
+	statements := r.statements(views)
+	sql := sqlScan
 	if r.db.Dialect() == db.PostgreSQL {
 		sql = sqlScanPostgreSQL
 	}
-	for i, p := range group {
-		v := r.view(p)
-		if !v.backlog {
-			v.limit = max(min(v.limit, r.cfg.BatchSize*groupRows/len(group)), 1)
-		}
-		views[i] = &v
-		batch.Queue(sql, p.bucket, v.low, v.limit, v.unsettled)
+	for _, s := range statements {
+		batch.Queue(sql, s.buckets, s.lows, s.limit, s.unsettled)
 	}
 	began, found := time.Now(), 0
 	res := r.db.SendBatch(ctx, batch)
 	defer func() { _ = res.Close() }() // it repeats the error of an earlier statement
+	for _, s := range statements {
+		if err := s.read(res, batchBytes/len(group)); err != nil {
+			return nil, fmt.Errorf("scan outbox buckets %v: %w", s.buckets, err)
+		}
+	}
 	for _, v := range views {
-		rows, err := res.Query()
-		if err != nil {
-			return nil, fmt.Errorf("scan outbox bucket %d: %w", v.p.bucket, err)
-		}
-		if v.rows, err = pgx.CollectRows(rows, pgx.RowToStructByPos[row]); err != nil {
-			return nil, fmt.Errorf("scan outbox bucket %d: %w", v.p.bucket, err)
-		}
-		for i := range v.rows {
-			v.rows[i].Payload, v.rows[i].corrupt = compress.Open(v.rows[i].Stored)
-		}
 		found += len(v.rows)
 	}
-	if found <= fewRows {
-		r.paced(time.Since(began))
-	}
+	r.scanned(views, time.Since(began), found <= fewRows)
 	return views, nil
 }
 
-// paced notes how long a scan took.
-func (r *Relay) paced(took time.Duration) {
+// statement reads buckets that have the same limit.
+type statement struct {
+	views     map[int32]*view
+	buckets   []int32
+	lows      []int64
+	limit     int
+	unsettled []uuid.UUID
+}
+
+// statements divides the buckets of a batch: those without a backlog share one and the rows of a batch, as far as their limits are
+// not lower; each other has its own.
+func (r *Relay) statements(views []*view) (all []*statement) {
+	shared := &statement{limit: max(min(r.cfg.BatchSize, r.cfg.BatchSize*groupRows/len(views)), 1)}
+	for _, v := range views {
+		s := shared
+		if v.backlog || v.limit < shared.limit {
+			s = &statement{limit: v.limit}
+		}
+		if s.views == nil {
+			s.views, s.unsettled = map[int32]*view{}, []uuid.UUID{}
+			all = append(all, s)
+		}
+		v.limit, s.views[v.p.bucket] = s.limit, v
+		s.buckets, s.lows, s.unsettled = append(s.buckets, v.p.bucket), append(s.lows, v.low), append(s.unsettled, v.unsettled...)
+	}
+	return all
+}
+
+// read reads the rows, which come in order of bucket and position.
+func (s *statement) read(res pgx.BatchResults, most int) error {
+	rows, err := res.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var bucket int32
+	first := []any{&bucket, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
+	for rows.Next() {
+		if err := rows.Scan(first...); err != nil {
+			return err
+		}
+		if err := s.views[bucket].take(rows, most); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// scanned notes what batches hold, and how long their scan took unless that says nothing about the load.
+func (r *Relay) scanned(views []*view, took time.Duration, telling bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pace.observe(took)
+	for _, v := range views {
+		v.p.bytes = v.bytes
+	}
+	if telling {
+		r.pace.observe(took)
+	}
 }
 
 // read runs one query and collects its rows in one round trip. It runs outside a transaction, so that it cannot cause

@@ -120,7 +120,7 @@ func (r *Relay) failing(p *part) bool {
 func (r *Relay) finish(ctx context.Context, p *part, more bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.busy = false
+	p.busy, p.bytes = false, 0
 	switch {
 	case p.republish:
 		p.republish = false // [Relay.settle] has said why, and how long the bucket waits
