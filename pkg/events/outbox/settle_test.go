@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"sync/atomic"
@@ -258,4 +259,66 @@ func TestRepeatsAreCounted(t *testing.T) { //nolint:paralleltest // the counter 
 	require.NoError(t, repeated.Write(&after))
 	require.InDelta(t, before.Counter.GetValue()+1, after.Counter.GetValue(), 0)
 	require.Empty(t, g.logged(c), "only who deletes a row logs it")
+}
+
+// A batch of large rows takes few of each bucket, none is started while a relay holds too much, and all are published in order.
+func TestWhatARelayHoldsIsBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	const each, size = 6, 512 << 10
+	records := map[*part]chaosRecord{}
+	r := g.still(nil)
+	var want []string
+	for len(records) < 3 {
+		c, record := company(), uuid.New()
+		if _, ok := records[r.parts[Bucket(c)]]; ok {
+			continue
+		}
+		records[r.parts[Bucket(c)]] = chaosRecord{c, record}
+		var messages []Message
+		messages, want = history(record, 1, each)
+		for i := range messages {
+			messages[i].Payload = make([]byte, size)
+			_, _ = rand.Read(messages[i].Payload)
+		}
+		g.append(c, messages...)
+	}
+	r.mu.Lock()
+	for p := range records {
+		r.enqueue(p)
+	}
+	group := r.next(time.Now())
+	r.mu.Unlock()
+	views, err := r.scan(t.Context(), group)
+	require.NoError(t, err)
+	for _, v := range views {
+		require.Len(t, v.rows, 2)
+		require.True(t, v.full())
+		require.Less(t, v.bytes, batchBytes/3+2*size+10_000)
+		r.advance(v, &batch{})
+		require.Equal(t, 1, v.p.limit, "what a bucket with a backlog may have")
+		require.True(t, v.p.backlog)
+	}
+	require.Equal(t, views[0].bytes+views[1].bytes+views[2].bytes, r.holds())
+	group[0].bytes = heldBytes
+	group[1].busy = false
+	r.enqueue(group[1])
+	require.Zero(t, r.launch(t.Context()))
+	require.Len(t, r.ready, 1)
+	for _, p := range group[:2] {
+		p.busy, p.bytes = p == group[1], 0
+		r.finish(t.Context(), p, true, nil)
+	}
+	r.finish(t.Context(), group[2], true, nil)
+	for p, of := range records {
+		for range each {
+			r.ready, p.queued = nil, false
+			g.turn(r, p)
+		}
+		require.Zero(t, p.bytes)
+		r.settleRest(t.Context())
+		require.Equal(t, want, g.logged(of.company))
+	}
+	require.Zero(t, r.holds())
+	require.Zero(t, g.count("outbox"))
 }
