@@ -9,7 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
-// Backlog is what Kafka has not acknowledged.
+// Backlog is what is in the outbox: what waits to be published and, for a moment, what was.
 type Backlog struct {
 	Rows   int64
 	Oldest *time.Time // when the oldest row was written; nil = there are none
@@ -43,7 +43,7 @@ func MeasureBacklog(ctx context.Context, q db.Querier) (rows int64, age float64,
 	return rows, age, nil
 }
 
-// Published reports whether Kafka has all messages of a company.
+// Published reports whether Kafka has all messages of a company, and the log all of its events.
 func Published(ctx context.Context, q db.Querier, company tenant.ID) (published bool, err error) {
 	if err = q.QueryRow(ctx, sqlPublished, Bucket(company), company).Scan(&published); err != nil {
 		return false, fmt.Errorf("look for unpublished messages of a company: %w", err)
@@ -59,8 +59,8 @@ func Holds(ctx context.Context, q db.Querier, buckets []int32, pos int64) (holds
 	return holds, nil
 }
 
-// CountUnpublished counts the messages for a topic that were written from one time to another, both inclusive, and that Kafka has not
-// acknowledged or will not take; a nil company means all of them.
+// CountUnpublished counts the messages for a topic that were written from one time to another, both inclusive, and that are in the outbox
+// or that Kafka will not take; a nil company means all of them.
 func CountUnpublished(ctx context.Context, q db.Querier, topic string, from, to time.Time, company *tenant.ID) (n int64, err error) {
 	if err = q.QueryRow(ctx, sqlCountUnpublished, topic, from, to, company).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count unpublished messages: %w", err)

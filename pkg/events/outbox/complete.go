@@ -24,9 +24,9 @@ const (
 
 var (
 	// The range of positions bounds the part of the primary key that is scanned. IS TRUE keeps PostgreSQL from a join, which
-	// its generic plan would make by comparing each row with each pair; it looks up a hash table instead.
-	sqlDeleteRows = outbox.Delete(`WHERE bucket = $1 AND pos >= $2 AND pos <= $3
-AND ((pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i))) IS TRUE RETURNING pos, id`)
+	// its generic plan would make by comparing each row with each of the others; it looks up a hash table instead.
+	sqlDeleteRows = outbox.Delete(`WHERE bucket = ANY($1::INT4[]) AND pos >= $2 AND pos <= $3
+AND ((bucket, pos, id) IN (SELECT u.b, u.p, u.i FROM unnest($4::INT4[], $5::BIGINT[], $6::UUID[]) AS u(b, p, i))) IS TRUE RETURNING bucket, pos, id`)
 	// The list of buckets, said again for the table, keeps a hash join from reading all heads.
 	sqlMoveHeads = eventLogHeads.Update(`SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b AND bucket = ANY($1::INT4[])`)
 	// The heads were already advanced in this transaction: position = head - back.
@@ -47,19 +47,13 @@ const insertBytes = 4 << 20
 // buckets. Only the relay that deletes a row logs it, so that the log has each event once, however many relays published
 // it. The heads of the buckets are locked first and in order, so that positions become visible in order and two relays
 // cannot deadlock.
-func (r *Relay) complete(ctx context.Context, batches []*batch) error {
-	var all []decided
-	for _, b := range batches {
-		if len(b.acked)+len(b.poison) > 0 {
-			all = append(all, decided{batch: b, rows: b.decided()})
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
+func (r *Relay) complete(ctx context.Context, all []decided) error {
 	slices.SortFunc(all, func(x, y decided) int { return int(x.bucket() - y.bucket()) })
 	ctx, cancel := context.WithTimeout(ctx, maxPassTime)
 	defer cancel()
+	if err := r.cfg.inject.At(ctx, beforeSettle); err != nil {
+		return err
+	}
 	err := r.completeOnce(ctx, all, false)
 	if errors.Is(err, errLogged) {
 		// Only events that are published again are in the log already, so the common case does not look for them.
@@ -91,13 +85,8 @@ func (r *Relay) completeOnce(ctx context.Context, all []decided, republished boo
 			}
 		}
 		r.appendLog(tx, all, now)
-		for _, d := range all {
-			for _, p := range d.batch.poison {
-				if d.gone[p.place()] {
-					tx.Queue(sqlInsertDead, d.bucket(), p.Pos, p.ID, p.Company, p.Topic, p.Key, p.Event, p.AggType, p.AggID,
-						p.AggVersion, p.deadPayload(), p.Traceparent, p.Tracestate, p.CreatedAt, p.reason.Error(), now)
-				}
-			}
+		for i := range all {
+			all[i].bury(tx, now)
 		}
 		return nil
 	}, db.ReadCommitted(), db.Repeatable()) // a repetition deletes nothing and therefore logs nothing
@@ -105,67 +94,65 @@ func (r *Relay) completeOnce(ctx context.Context, all []decided, republished boo
 
 // decided are the rows of a bucket that Kafka accepted or rejected.
 type decided struct {
-	batch  *batch
-	rows   []row              // by position
+	p *part
+	published
 	gone   map[place]bool     // those that this transaction deleted
 	logged map[uuid.UUID]bool // events that are in the log already
 }
 
+// bury queues copies of the rejected rows that this transaction deleted.
+func (d *decided) bury(tx *db.Tx, now time.Time) {
+	for _, b := range d.batches {
+		for _, p := range b.poison {
+			if d.gone[d.place(&p.row)] {
+				tx.Queue(sqlInsertDead, d.bucket(), p.Pos, p.ID, p.Company, p.Topic, p.Key, p.Event, p.AggType, p.AggID,
+					p.AggVersion, p.deadPayload(), p.Traceparent, p.Tracestate, p.CreatedAt, p.reason.Error(), now)
+			}
+		}
+	}
+}
+
 // newEvents lists the events whose rows this transaction deleted and that the log does not have yet.
 func (d *decided) newEvents() (events []*row) {
-	for i := range d.rows {
-		if m := &d.rows[i]; m.logged() && d.gone[m.place()] && !d.logged[m.ID] {
-			events = append(events, m)
+	for _, b := range d.batches {
+		for i := range b.decided {
+			if m := &b.decided[i]; m.logged() && d.gone[d.place(m)] && !d.logged[m.ID] {
+				events = append(events, m)
+			}
 		}
 	}
 	return events
 }
 
-func (d *decided) bucket() int32 { return d.batch.view.p.bucket }
+func (d *decided) bucket() int32 { return d.p.bucket }
 
 // count reports what became of the rows of a bucket.
 func (r *Relay) count(ctx context.Context, d decided) {
 	for _, e := range d.newEvents() {
 		r.quota.Add(e.Company, len(e.Stored), e.CreatedAt.Add(r.cfg.EventRetention))
 	}
-	repeated.Add(float64(len(d.rows) - len(d.gone)))
-	for _, p := range d.batch.poison {
-		deadRows.WithLabelValues(p.Topic).Inc()
-		r.log.ErrorContext(ctx, "outbox row moved to outbox_dead", "company_id", p.Company, "event_id", p.ID,
-			"event", p.Event, "topic", p.Topic, "bytes", len(p.Payload), "error", p.reason)
-	}
-}
-
-// decided lists the acknowledged and the rejected rows by position.
-func (b *batch) decided() []row {
-	if len(b.poison) == 0 {
-		return b.acked
-	}
-	all := slices.Clone(b.acked)
-	for _, p := range b.poison {
-		all = append(all, p.row)
-	}
-	slices.SortStableFunc(all, func(x, y row) int {
-		if x.Pos != y.Pos {
-			return int(min(max(x.Pos-y.Pos, -1), 1))
+	repeated.Add(float64(d.rows - len(d.gone)))
+	for _, b := range d.batches {
+		for _, p := range b.poison {
+			deadRows.WithLabelValues(p.Topic).Inc()
+			r.log.ErrorContext(ctx, "outbox row moved to outbox_dead", "company_id", p.Company, "event_id", p.ID,
+				"event", p.Event, "topic", p.Topic, "bytes", len(p.Payload), "error", p.reason)
 		}
-		return slices.Compare(x.ID[:], y.ID[:])
-	})
-	return all
+	}
 }
 
-// place identifies a row within a bucket.
+// place identifies a row.
 type place struct {
-	Pos int64
-	ID  uuid.UUID
+	Bucket int32
+	Pos    int64
+	ID     uuid.UUID
 }
 
-func (m *row) place() place { return place{m.Pos, m.ID} }
+func (d *decided) place(m *row) place { return place{d.bucket(), m.Pos, m.ID} }
 
 var errHeads = errors.New("event_log_heads lacks rows for some of the buckets: run the migrations")
 
-// deleteRows locks the heads and deletes the rows, in one round trip. Each bucket has a statement of its own, which scans
-// one range of the primary key.
+// deleteRows locks the heads and deletes the rows, in one round trip.
 func deleteRows(ctx context.Context, tx *db.Tx, all []decided) error {
 	tx.QueueRead(sqlBoundIdle)
 	buckets := make([]int32, len(all))
@@ -173,19 +160,8 @@ func deleteRows(ctx context.Context, tx *db.Tx, all []decided) error {
 		buckets[i] = all[i].bucket()
 	}
 	tx.QueueRead(sqlLockHeads, buckets).Expect(int64(len(buckets)), errHeads)
-	for i, d := range all {
-		at, ids := make([]int64, len(d.rows)), make([]uuid.UUID, len(d.rows))
-		for i := range d.rows {
-			at[i], ids[i] = d.rows[i].Pos, d.rows[i].ID
-		}
-		tx.Queue(sqlDeleteRows, d.bucket(), at[0], at[len(at)-1], at, ids).Rows(func(rows pgx.Rows) error {
-			deleted, err := pgx.CollectRows(rows, pgx.RowToStructByPos[place])
-			all[i].gone = make(map[place]bool, len(deleted))
-			for _, at := range deleted {
-				all[i].gone[at] = true
-			}
-			return err
-		})
+	for _, some := range together(all, tx.Now()) {
+		some.queue(tx)
 	}
 	if err := tx.Flush(ctx); err != nil {
 		return fmt.Errorf("delete published rows of buckets %v: %w", buckets, err)

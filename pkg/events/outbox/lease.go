@@ -247,10 +247,27 @@ func (r *Relay) take(start time.Time, got []lease, dead map[int32]bool) {
 	r.signal()
 }
 
-// releaseExcess releases the buckets above the fair share once their workers are done.
+// releaseExcess releases the buckets above the fair share once their workers are done and what they published is settled.
 func (r *Relay) releaseExcess(ctx context.Context, share int) error {
+	excess := r.excess(share)
+	r.settleNow(ctx, excess)
 	r.mu.Lock()
 	var leaving []int32
+	for _, p := range excess {
+		if p.held && p.leaving && !p.busy && p.settled() {
+			p.held = false
+			leaving = append(leaving, p.bucket)
+		}
+	}
+	r.countLeases()
+	r.mu.Unlock()
+	return r.release(ctx, leaving)
+}
+
+// excess lists the buckets above the fair share, which take no new work.
+func (r *Relay) excess(share int) (parts []*part) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	keep := 0
 	for _, p := range r.parts {
 		if !p.held {
@@ -261,14 +278,9 @@ func (r *Relay) releaseExcess(ctx context.Context, share int) error {
 			continue
 		}
 		p.leaving = true
-		if !p.busy {
-			p.held = false
-			leaving = append(leaving, p.bucket)
-		}
+		parts = append(parts, p)
 	}
-	r.countLeases()
-	r.mu.Unlock()
-	return r.release(ctx, leaving)
+	return parts
 }
 
 func (r *Relay) release(ctx context.Context, buckets []int32) error {

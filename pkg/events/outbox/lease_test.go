@@ -92,7 +92,7 @@ func TestConfigNamesTheFlags(t *testing.T) {
 	for flag, cfg := range map[string]Settings{
 		"--relay-renew":        {Renew: 4 * time.Second},
 		"--relay-lease-margin": {LeaseMargin: 6 * time.Second},
-		"--relay-tick-min":     {TickMin: time.Second},
+		"--relay-tick-max":     {TickMax: -time.Second},
 		"--relay-batch-size":   {BatchSize: 5000},
 		"--relay-parallel":     {Parallel: 1000},
 		"--relay-lookback":     {Lookback: -1},

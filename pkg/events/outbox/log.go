@@ -47,8 +47,6 @@ AND ($5::TEXT[] IS NULL OR event LIKE ANY($5::TEXT[])) AND occurred_at BETWEEN $
 ORDER BY company_id, id LIMIT $8) AS l`
 	sqlSelectManyLogged = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
 WHERE company_id = $1 AND id = ANY($2::UUID[]) AND expires_at > $3`
-	sqlSelectLogged = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
-WHERE company_id = $1 AND id = $2 AND expires_at > $3`
 	sqlSelectOrigin   = `SELECT request_id, traceparent, published_at FROM events WHERE company_id = $1 AND id = $2`
 	sqlSelectLatestOf = `SELECT id FROM events WHERE company_id = $1 AND agg_id = $2 AND expires_at > $3
 ORDER BY company_id DESC, agg_id DESC, seq DESC LIMIT $4`
@@ -58,12 +56,12 @@ ORDER BY company_id DESC, agg_id DESC, seq DESC LIMIT $4) AS e WHERE e.request_i
 ORDER BY company_id, id LIMIT $6`
 )
 
-// ErrNotLogged means that the event log has no such event, or that it has expired.
+// ErrNotLogged means that there is no such event, or that it has expired.
 var ErrNotLogged = errors.New("event is not in the log")
 
 // LogEntry is one event of the log. Body is the serialized envelope, byte for byte.
 type LogEntry struct {
-	Seq        int64 // position; increases in commit order within a company, with gaps
+	Seq        int64 // position; increases in commit order within a company, with gaps; or NotLoggedYet
 	ID         uuid.UUID
 	Event      string
 	AggType    string
@@ -163,21 +161,51 @@ func (i Interval) Count(ctx context.Context, q db.Querier, company tenant.ID, af
 	return n, last, err
 }
 
-// LogEvents returns the events of the company with these ids; those that are not in the log are omitted.
+// LogEvents returns the events of the company with these ids, also those that are on their way to the log; others are omitted.
 func LogEvents(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]LogEntry, error) {
+	byID := make(map[uuid.UUID]LogEntry, len(ids))
+	if err := addLogged(ctx, q, byID, company, ids); err != nil {
+		return nil, err
+	}
+	missing := missingOf(byID, company, ids)
+	waiting, err := OnTheWay(ctx, q, missing)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range waiting {
+		if e.Body, err = compress.Open(e.Body); err != nil {
+			return nil, fmt.Errorf("read event %s: %w", e.ID, err)
+		}
+		byID[e.ID] = e.LogEntry
+	}
+	if len(waiting) < len(missing) { // they may have entered the log meanwhile
+		err = addLogged(ctx, q, byID, company, ids)
+	}
+	return byID, err
+}
+
+func addLogged(ctx context.Context, q db.Querier, byID map[uuid.UUID]LogEntry, company tenant.ID, ids []uuid.UUID) error {
 	rows, err := q.Query(ctx, sqlSelectManyLogged, company, ids, time.Now().UTC())
 	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
+		return fmt.Errorf("read events: %w", err)
 	}
 	entries, err := pgx.CollectRows(rows, logEntry)
 	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
+		return fmt.Errorf("read events: %w", err)
 	}
-	byID := make(map[uuid.UUID]LogEntry, len(entries))
 	for _, e := range entries {
 		byID[e.ID] = e
 	}
-	return byID, nil
+	return nil
+}
+
+func missingOf(byID map[uuid.UUID]LogEntry, company tenant.ID, ids []uuid.UUID) (missing []EventKey) {
+	for _, id := range ids {
+		if _, ok := byID[id]; !ok {
+			missing = append(missing, EventKey{company, id})
+		}
+	}
+	return missing
 }
 
 // LatestOf returns the ids of the last events of a record, newest first.
@@ -225,12 +253,20 @@ func CausedBy(ctx context.Context, q db.Querier, company tenant.ID, request stri
 type Origin struct {
 	RequestID   *string    // of the API request; "" = the platform itself
 	Traceparent *string    // of that request
-	PublishedAt *time.Time // when Kafka had accepted the event
+	PublishedAt *time.Time // when Kafka had accepted the event; nil = it is not in the log yet
 }
 
-// OriginOf returns the origin of an event, or [ErrNotLogged].
+// OriginOf returns the origin of an event that is in the log or on its way there, or [ErrNotLogged].
 func OriginOf(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (o Origin, err error) {
-	err = q.QueryRow(ctx, sqlSelectOrigin, company, id).Scan(&o.RequestID, &o.Traceparent, &o.PublishedAt)
+	logged := func() error {
+		return q.QueryRow(ctx, sqlSelectOrigin, company, id).Scan(&o.RequestID, &o.Traceparent, &o.PublishedAt)
+	}
+	if err = logged(); db.IsNoRows(err) {
+		err = q.QueryRow(ctx, sqlSelectOriginOnTheWay, onTheWayArgs([]EventKey{{company, id}})...).Scan(&o.RequestID, &o.Traceparent)
+	}
+	if db.IsNoRows(err) { // it may have entered the log meanwhile
+		err = logged()
+	}
 	if db.IsNoRows(err) {
 		return o, ErrNotLogged
 	}
@@ -240,18 +276,15 @@ func OriginOf(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID
 	return o, nil
 }
 
-// LogEvent returns one event of the company, or [ErrNotLogged].
+// LogEvent returns one event of the company that is in the log or on its way there, or [ErrNotLogged].
 func LogEvent(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (LogEntry, error) {
-	rows, err := q.Query(ctx, sqlSelectLogged, company, id, time.Now().UTC())
+	found, err := LogEvents(ctx, q, company, []uuid.UUID{id})
 	if err != nil {
-		return LogEntry{}, fmt.Errorf("read event %s: %w", id, err)
+		return LogEntry{}, err
 	}
-	entry, err := pgx.CollectExactlyOneRow(rows, logEntry)
-	if errors.Is(err, pgx.ErrNoRows) {
+	entry, ok := found[id]
+	if !ok {
 		return LogEntry{}, ErrNotLogged
-	}
-	if err != nil {
-		return LogEntry{}, fmt.Errorf("read event %s: %w", id, err)
 	}
 	return entry, nil
 }

@@ -10,23 +10,23 @@ import (
 
 var (
 	outboxRows = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "tradegrid_outbox_rows", Help: "Rows waiting to be published to Kafka, in the buckets that this relay owns.",
+		Name: "tradegrid_outbox_rows", Help: "Rows of the outbox in the buckets that this relay owns: those that wait to be published to Kafka and, for up to a quarter of a second, those that were.",
 	}, []string{"bucket_group"})
 	outboxOldest = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "tradegrid_outbox_oldest_age_seconds", Help: "Age of the oldest row waiting to be published to Kafka, in the buckets that this relay owns.",
+		Name: "tradegrid_outbox_oldest_age_seconds", Help: "Age of the oldest row of the outbox in the buckets that this relay owns. Rows that are published stay for up to a quarter of a second.",
 	})
 	publishLatency = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "tradegrid_outbox_publish_latency_seconds", Help: "Time from the change to the acknowledgement of its row by Kafka.",
 		Buckets: []float64{.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200},
 	})
-	published = prometheus.NewCounterVec(prometheus.CounterOpts{
+	publishedRows = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_outbox_published_total", Help: "Rows acknowledged by Kafka, including duplicates, by topic.",
 	}, []string{"topic"})
 	publishFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_outbox_publish_failures_total", Help: "Rows that stayed in the outbox after a failed attempt to publish them, by topic.",
 	}, []string{"topic"})
 	repeated = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "tradegrid_outbox_repeated_total", Help: "Rows published by this relay and deleted by another one, and so possibly published twice.",
+		Name: "tradegrid_outbox_repeated_total", Help: "Rows of this relay that were or will be published again: another one settled them first, or this one could not settle them.",
 	})
 	stragglers = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_outbox_stragglers_total", Help: "Rows older than the lookback, found only by a full sweep; they may have been published out of order.",
@@ -61,12 +61,12 @@ func Metrics() []prometheus.Collector {
 		outboxRows.WithLabelValues(strconv.Itoa(group))
 	}
 	for _, topic := range []string{topics.Events, topics.Subscriptions, topics.AuthInvalidations} {
-		published.WithLabelValues(topic)
+		publishedRows.WithLabelValues(topic)
 		publishFailures.WithLabelValues(topic)
 		deadRows.WithLabelValues(topic)
 	}
 	return []prometheus.Collector{
-		outboxRows, outboxOldest, publishLatency, published, publishFailures, repeated, stragglers, deadRows, trimmed, batchSize,
+		outboxRows, outboxOldest, publishLatency, publishedRows, publishFailures, repeated, stragglers, deadRows, trimmed, batchSize,
 		relayLeases, leasesOwned, relayTakeovers, unmovedBuckets,
 	}
 }

@@ -1,5 +1,5 @@
 // Package outbox implements the transactional outbox. [Append] writes a message in the transaction of the change;
-// a [Relay] publishes it to Kafka, deletes it once Kafka has acknowledged it, and writes the event log.
+// a [Relay] publishes it to Kafka and, shortly after Kafka has acknowledged it, deletes it and writes the event log.
 //
 // A domain needs [Raise] at most, and not even that for records of package resource, which raises their events. A process that publishes runs a
 // [Relay]; any number may run, they share the buckets of companies by leases. Duplicates are possible, loss is not, and the messages of one record
@@ -88,7 +88,7 @@ func Append(ctx context.Context, tx *db.Tx, company tenant.ID, m Message) error 
 
 const sqlSelectWaits = `SELECT EXISTS (SELECT 1 FROM outbox WHERE bucket = $1 AND pos = $2 AND company_id = $3 AND agg_id = $4)`
 
-// Waits reports whether the message of a change, which its record and its position name, still waits to be published.
+// Waits reports whether the message of a change, which its record and its position name, is still in the outbox.
 func Waits(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, pos int64) (waits bool, err error) {
 	if err := q.QueryRow(ctx, sqlSelectWaits, Bucket(company), pos, company, id).Scan(&waits); err != nil {
 		return false, fmt.Errorf("look for message in the outbox: %w", err)

@@ -33,9 +33,9 @@ func TestPlansDoNotDependOnTheLastVacuum(t *testing.T) {
 		name, sql, index string
 		params           int
 	}{
-		{"scan", sqlScan, "outbox_pkey", 3},
-		{"probe", sqlProbePostgreSQL, "outbox_pkey", 2},
-		{"remove", sqlDeleteRows.SQL(), "outbox_pkey", 5},
+		{"scan", sqlScanPostgreSQL, "outbox_pkey", 4},
+		{"probe", sqlProbePostgreSQL, "outbox_pkey", 3},
+		{"remove", sqlDeleteRows.SQL(), "outbox_pkey", 6},
 		{"lock", sqlLockHeads, "event_log_heads_pkey", 1},
 		{"move", sqlMoveHeads.SQL(), "event_log_heads_pkey", 2},
 		{"log", sqlInsertEvents.SQL(), "event_log_heads_pkey", 14},

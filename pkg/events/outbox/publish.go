@@ -33,13 +33,14 @@ var (
 // legalTopic matches the topic names that Kafka accepts.
 var legalTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
-// batch is the outcome of publishing the rows of one bucket.
+// batch is the outcome of publishing rows of one bucket.
 type batch struct {
-	view      *view
-	acked     []row
-	poison    []poisonRow
-	firstOpen int64 // position of the first row that stays in the outbox; 0 = none
-	failure   error // why rows stay in the outbox
+	p         *part
+	decided   []row       // those that Kafka accepted or rejected, by position
+	poison    []poisonRow // the rejected ones among them
+	bytes     int         // that they store
+	firstOpen int64       // position of the first row that was neither; 0 = none
+	failure   error       // why
 }
 
 type poisonRow struct {
@@ -145,7 +146,7 @@ func (r *Relay) produce(ctx context.Context, pub *publication) {
 // sort groups the rows by Kafka's response.
 func (r *Relay) sort(ctx context.Context, v *view, errs []error) *batch {
 	rows := v.rows
-	b := &batch{view: v, acked: make([]row, 0, len(rows))}
+	b := &batch{p: v.p, decided: make([]row, 0, len(rows))}
 	now := time.Now()
 	open := 0
 	for i, err := range errs {
@@ -155,10 +156,11 @@ func (r *Relay) sort(ctx context.Context, v *view, errs []error) *batch {
 		}
 		switch {
 		case err == nil:
-			b.acked = append(b.acked, rows[i])
-			published.WithLabelValues(rows[i].Topic).Inc()
+			b.decide(rows[i])
+			publishedRows.WithLabelValues(rows[i].Topic).Inc()
 			telemetry.Observe(rows[i].origin(ctx), publishLatency, max(now.Sub(rows[i].CreatedAt), 0).Seconds())
 		case isPoison(err):
+			b.decide(rows[i])
 			b.poison = append(b.poison, poisonRow{rows[i], err})
 		default:
 			if open++; open == 1 {
@@ -174,6 +176,12 @@ func (r *Relay) sort(ctx context.Context, v *view, errs []error) *batch {
 		b.failure = fmt.Errorf("publish %d of %d rows, the first to topic %s: %w", open, len(rows), topicAt(rows, b.firstOpen), b.failure)
 	}
 	return b
+}
+
+// decide adds a row whose payload is needed no more.
+func (b *batch) decide(m row) {
+	m.Payload = nil
+	b.decided, b.bytes = append(b.decided, m), b.bytes+len(m.Stored)
 }
 
 func (r *Relay) produceAlone(ctx context.Context, p *part, m *row) error {

@@ -28,7 +28,6 @@ type Settings struct {
 	LeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a lease on a bucket lasts without renewal; after a crash, others wait this long." default:"5s"`
 	LeaseMargin    time.Duration `name:"relay-lease-margin" help:"How long before its expiry the owner stops using a lease; must exceed the clock skew between database nodes." default:"1s"`
 	Renew          time.Duration `name:"relay-renew" help:"Interval between renewals of leases; free buckets are looked for twice as often." default:"2s"`
-	TickMin        time.Duration `name:"relay-tick-min" help:"Poll interval of the outbox while writers send no wake-ups, and interval between batches under traffic, up to four times as long while several are in flight." default:"5ms"`
 	TickMax        time.Duration `name:"relay-tick-max" help:"Poll interval of the outbox while wake-ups tell of its rows, or when idle." default:"500ms"`
 	BatchSize      int           `name:"relay-batch-size" help:"Maximum number of rows of one bucket published together." default:"500"`
 	Parallel       int           `name:"relay-parallel" help:"Maximum number of buckets processed concurrently; each needs a database connection." default:"8"`
@@ -48,7 +47,7 @@ func (s Settings) Check() error {
 	check(s.LeaseTTL > 0 && s.Renew > 0 && s.Renew <= (s.LeaseTTL-s.LeaseMargin)/2,
 		"--relay-renew %s must be above 0 and at most half of --relay-lease-ttl %s without its margin %s, so that one renewal may fail", s.Renew, s.LeaseTTL, s.LeaseMargin)
 	check(s.LeaseMargin > 0 && s.LeaseMargin < s.LeaseTTL, "--relay-lease-margin %s must be above 0 and below --relay-lease-ttl %s", s.LeaseMargin, s.LeaseTTL)
-	check(s.TickMin > 0 && s.TickMin <= s.TickMax, "--relay-tick-min %s must be above 0 and at most --relay-tick-max %s", s.TickMin, s.TickMax)
+	check(s.TickMax > 0, "--relay-tick-max %s must be above 0", s.TickMax)
 	check(s.BatchSize >= 1 && s.BatchSize <= 1000, "--relay-batch-size %d must be 1 to 1000", s.BatchSize)
 	check(s.Parallel >= 1 && s.Parallel <= Buckets, "--relay-parallel %d must be 1 to %d", s.Parallel, Buckets)
 	check(s.Lookback > 0, "--relay-lookback %s must be above 0", s.Lookback)
@@ -69,6 +68,7 @@ type RelayConfig struct {
 	Owners         ownermail.Owners   // of companies, who are told when their part of the event log is nearly full; nil = they are not told
 	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
 	Jobs           []Job              // that run beside the relay
+	tickMin        time.Duration      // poll interval of the outbox while writers send no wake-ups [5ms]
 	stats          time.Duration      // interval between measurements of the outbox [10s]
 	placement      time.Duration      // interval between looks for partitions that were added to the topic of events [10s]
 	inject         failpoint.Injector // disturbs the relay in tests; nil in production
@@ -86,6 +86,7 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	config.Complete(&c.Settings)
 	c.drainTimeout = cmp.Or(c.drainTimeout, 15*time.Second)
 	c.cleanup = cmp.Or(c.cleanup, time.Minute)
+	c.tickMin = cmp.Or(c.tickMin, 5*time.Millisecond)
 	c.stats = cmp.Or(c.stats, 10*time.Second)
 	c.placement = cmp.Or(c.placement, 10*time.Second)
 	c.Node = cmp.Or(c.Node, "relay")
@@ -129,10 +130,14 @@ type Relay struct {
 	ready    []*part   // in the order in which they became ready
 	running  int       // occupied slots, at most cfg.Parallel
 	launched time.Time // when the last batch was started
+	pace     pace      // how soon the next one follows
 	workers  sync.WaitGroup
 	dbTime   time.Time // time of the database's clock at dbSeen
 	dbSeen   time.Time // by this process's monotonic clock
 	seen     int32     // partitions of the topic of events, when last looked at; 0 = never
+
+	unsettled, unsettledBytes int       // published rows that are not being settled yet, with what they store
+	settleAt                  time.Time // when the first of them has waited for long enough
 }
 
 // part is a relay's state of one bucket.
@@ -154,13 +159,17 @@ type part struct {
 	notBefore           time.Time
 	wokenAt             time.Time // of the last wake-up
 	suspect             time.Time // when a poll found rows of which no wake-up had told; zero = none
+	published, settling published // rows that are to be settled, and that are being settled
+	bytes               int       // of the payloads that its worker holds
+	republish           bool      // what its worker publishes now is to be published again
 }
 
 // The points of a relay; see [RelayConfig].
 const (
 	beforeRenew   failpoint.Point = "relay.before_renew"
 	beforeProduce failpoint.Point = "relay.before_produce" // of a batch, once the lease has been checked
-	afterAck      failpoint.Point = "relay.after_ack"      // of a batch, before its rows are deleted
+	afterAck      failpoint.Point = "relay.after_ack"      // of a batch, before its rows are noted as published
+	beforeSettle  failpoint.Point = "relay.before_settle"  // of published rows
 	afterDelete   failpoint.Point = "relay.after_delete"   // in the transaction
 )
 
@@ -217,6 +226,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	background.Go(func() { _ = r.quota.Run(ctx) }) // it ends with ctx and returns nil
 	r.schedule(ctx, work)
 	r.drain()
+	r.settleRest(work)
 	stopWork()
 	stopLeases()
 	background.Wait()
@@ -246,6 +256,13 @@ func (r *Relay) drain() {
 		r.log.Warn("relay stopped with batches in flight", "after", r.cfg.drainTimeout.String())
 	}
 	close(r.abort)
+}
+
+// settleRest settles everything, so that the next owners have nothing to publish again.
+func (r *Relay) settleRest(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastSettle)
+	defer cancel()
+	r.settleNow(ctx, r.parts[:])
 }
 
 func (p *part) usable(now time.Time) bool { return p.held && now.Before(p.until) }

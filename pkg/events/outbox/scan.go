@@ -14,14 +14,23 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
+// Rows that are published and not settled are left out. PostgreSQL looks them up in a hash table, if their ids come from a query
+// that it may not join with; CockroachDB reads on to the limit, as long as it has nothing to join.
 const (
-	sqlProbe = `SELECT u.b FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low)
-WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u.low)`
+	probeHead = `SELECT u.b FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low)
+WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u.low AND `
+	sqlProbe = probeHead + `id <> ALL($3::UUID[]))`
 	// Without IS TRUE, PostgreSQL joins with the whole outbox where it takes that for small. CockroachDB looks up each bucket
 	// as long as it may join.
-	sqlProbePostgreSQL = sqlProbe + ` IS TRUE`
-	sqlScan            = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
-FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
+	sqlProbePostgreSQL = probeHead + `(id IN (SELECT unnest($3::UUID[]))) IS NOT TRUE) IS TRUE`
+
+	scanHead = `SELECT x.bucket, x.pos, x.id, x.company_id, x.topic, x.key, x.event, x.agg_type, x.agg_id, x.agg_version, x.payload, x.traceparent, x.tracestate, x.request_id, x.created_at
+FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low) CROSS JOIN LATERAL (
+ SELECT bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
+ FROM outbox WHERE bucket = u.b AND pos >= u.low AND `
+	scanTail          = ` ORDER BY bucket, pos, id LIMIT $3) AS x ORDER BY x.bucket, x.pos, x.id`
+	sqlScan           = scanHead + `id <> ALL($4::UUID[])` + scanTail
+	sqlScanPostgreSQL = scanHead + `(id IN (SELECT unnest($4::UUID[]))) IS NOT TRUE` + scanTail
 )
 
 const (
@@ -29,9 +38,12 @@ const (
 	slowAfter   = 250 * time.Millisecond // a bucket that waits longer for Kafka is completed alone, and its batch releases its slot
 	retryFirst  = 100 * time.Millisecond
 	retryMax    = 5 * time.Second
-	retryLimit  = 50      // maximum number of rows of a batch after a failure
-	bigBatch    = 4 << 20 // bytes; a larger batch halves the limit of the next one
+	retryLimit  = 50       // maximum number of rows of a batch after a failure
+	batchBytes  = 4 << 20  // of the payloads of a batch, stored and opened, of which each bucket has an equal part; each may have one row in any case
+	heldBytes   = 64 << 20 // no batch is started while a relay holds so much
 	maxPassTime = 30 * time.Second
+	fewRows     = 100             // a scan that finds no more takes its time for something else
+	lastSettle  = 5 * time.Second // for what is left when a relay stops
 
 	// Buckets of one batch; together they may have groupRows times the rows of one. A batch takes at most groupRows buckets
 	// with a backlog, whole: small pieces of a bucket would have each scan pass the remains of all pieces before.
@@ -40,6 +52,7 @@ const (
 
 // row is one row of the outbox.
 type row struct {
+	Bucket      int32
 	Pos         int64
 	ID          uuid.UUID
 	Company     tenant.ID
@@ -60,17 +73,19 @@ type row struct {
 
 // schedule finds buckets with rows and starts workers for them until ctx is done; the workers run with the context work.
 func (r *Relay) schedule(ctx, work context.Context) {
-	tick := r.cfg.TickMin
+	tick := r.cfg.tickMin
 	var active time.Time
-	poll, start := time.NewTimer(0), time.NewTimer(time.Hour)
+	poll, start, settle := time.NewTimer(0), time.NewTimer(time.Hour), time.NewTimer(time.Hour)
 	defer poll.Stop()
 	defer start.Stop()
+	defer settle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.wake:
 		case <-start.C:
+		case <-settle.C:
 		case <-poll.C:
 			began := time.Now()
 			missed, err := r.probe(ctx)
@@ -79,7 +94,7 @@ func (r *Relay) schedule(ctx, work context.Context) {
 				r.log.WarnContext(ctx, "outbox scan failed", "error", err)
 				tick = r.cfg.TickMax
 			case missed > 0:
-				active, tick = time.Now(), r.cfg.TickMin
+				active, tick = time.Now(), r.cfg.tickMin
 			case time.Since(active) > activeFor:
 				tick = min(2*tick, r.cfg.TickMax)
 			}
@@ -88,6 +103,9 @@ func (r *Relay) schedule(ctx, work context.Context) {
 		}
 		if wait := r.launch(work); wait > 0 {
 			start.Reset(wait)
+		}
+		if wait := r.settleDue(work); wait > 0 {
+			settle.Reset(wait)
 		}
 	}
 }
@@ -102,7 +120,7 @@ func (r *Relay) probe(ctx context.Context) (missed int, err error) {
 	if r.db.Dialect() == db.PostgreSQL {
 		sql = sqlProbePostgreSQL
 	}
-	full, err := read(ctx, r.db, pgx.RowTo[int32], sql, look.buckets, look.lows)
+	full, err := read(ctx, r.db, pgx.RowTo[int32], sql, look.buckets, look.lows, look.unsettled)
 	if err != nil {
 		return 0, fmt.Errorf("probe outbox: %w", err)
 	}
@@ -130,13 +148,15 @@ type look struct {
 	buckets []int32
 	lows    []int64 // positions to scan from; 0 for a full sweep
 	found   map[int32]bool
+
+	unsettled []uuid.UUID // rows that are left out
 }
 
 // idle lists the owned buckets that are neither busy, queued nor waiting for a retry.
 func (r *Relay) idle() look {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := look{at: time.Now(), found: make(map[int32]bool)}
+	l := look{at: time.Now(), found: make(map[int32]bool), unsettled: []uuid.UUID{}}
 	for _, p := range r.parts {
 		if !p.usable(l.at) || p.leaving || p.paused || p.busy || p.queued || l.at.Before(p.notBefore) {
 			continue
@@ -147,6 +167,7 @@ func (r *Relay) idle() look {
 		}
 		l.buckets = append(l.buckets, p.bucket)
 		l.lows = append(l.lows, low)
+		l.unsettled = p.unsettled(l.unsettled)
 	}
 	return l
 }
@@ -167,7 +188,7 @@ func (r *Relay) behind(at time.Time) int64 {
 // enqueue queues a bucket for a slot. The caller holds mu.
 func (r *Relay) enqueue(p *part) {
 	switch {
-	case p.busy:
+	case p.busy, p.crowded():
 		p.again = true
 	case p.held && !p.queued && !p.leaving && !p.paused:
 		p.queued = true
@@ -175,15 +196,13 @@ func (r *Relay) enqueue(p *part) {
 	}
 }
 
-// launch starts workers for the buckets that have waited longest, as long as slots are free. Under traffic it waits between two
-// starts, so that a batch carries what many small ones would: for a poll interval while one batch is in flight, and for up to
-// four the more there are. It returns how long it waits.
+// launch starts workers for the buckets that have waited longest, as long as slots are free. It waits between two starts, so that a
+// batch carries what many small ones would, but not for buckets with a backlog, whose batches are full. It returns how long it waits.
 func (r *Relay) launch(work context.Context) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for now := time.Now(); r.running < r.cfg.Parallel && len(r.ready) > 0; {
-		pause := r.cfg.TickMin << min(max(r.running-1, 0), 2)
-		if wait := pause - now.Sub(r.launched); r.running > 0 && wait > 0 {
+	for now := time.Now(); r.running < r.cfg.Parallel && len(r.ready) > 0 && r.holds() < heldBytes; {
+		if wait := r.pace.pause(r.running > 0) - now.Sub(r.launched); wait > 0 && !r.ready[0].backlog {
 			return wait
 		}
 		group := r.next(now)
@@ -195,6 +214,14 @@ func (r *Relay) launch(work context.Context) (wait time.Duration) {
 		r.workers.Go(func() { r.work(work, group) })
 	}
 	return 0
+}
+
+// holds is how many bytes of payloads are in flight or not settled. The caller holds mu.
+func (r *Relay) holds() (bytes int) {
+	for _, p := range r.parts {
+		bytes += p.bytes + p.published.bytes + p.settling.bytes
+	}
+	return bytes
 }
 
 // next takes the buckets of the next batch from the queue: an equal share for each free slot, and at least minGroup.
@@ -232,17 +259,35 @@ type view struct {
 	sweep bool
 	limit int
 	// backlog: the scan before found as many rows as it might.
-	backlog bool
-	rows    []row
+	backlog   bool
+	unsettled []uuid.UUID // rows that are left out
+	rows      []row
+	bytes     int  // of their payloads
+	cut       bool // further rows were left for the next scan, because these have many bytes
 }
 
 // full reports whether there may be rows after the last one.
-func (v *view) full() bool { return len(v.rows) == v.limit }
+func (v *view) full() bool { return v.cut || len(v.rows) == v.limit }
+
+// take adds a row, unless the rows before have the bytes that a bucket may have.
+func (v *view) take(rows pgx.CollectableRow, most int) error {
+	if v.cut = v.cut || v.bytes >= most; v.cut {
+		return nil
+	}
+	m, err := pgx.RowToStructByPos[row](rows)
+	if err != nil {
+		return err
+	}
+	m.Payload, m.corrupt = compress.Open(m.Stored)
+	v.bytes += len(m.Stored) + len(m.Payload)
+	v.rows = append(v.rows, m)
+	return nil
+}
 
 func (r *Relay) view(p *part) view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := view{p: p, at: time.Now(), low: p.low, bound: p.low, limit: p.limit, backlog: p.backlog}
+	v := view{p: p, at: time.Now(), low: p.low, bound: p.low, limit: p.limit, backlog: p.backlog, unsettled: p.unsettled([]uuid.UUID{})}
 	if !v.at.Before(p.nextSweep) {
 		v.low, v.sweep = 0, true
 	}
@@ -270,14 +315,14 @@ func (r *Relay) advance(v *view, b *batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := v.p
+	if p.republish {
+		return // the next scan starts in front of what is published again
+	}
 	if v.sweep {
 		p.swept(v.at, r.cfg)
 	}
 	p.backlog = len(v.rows) > 0 && v.full()
-	low, size := r.behind(v.at), 0
-	for i := range v.rows {
-		size += len(v.rows[i].Payload)
-	}
+	low := r.behind(v.at)
 	if len(v.rows) > 0 && v.full() {
 		low = min(low, v.rows[len(v.rows)-1].Pos-r.cfg.Lookback.Microseconds())
 	}
@@ -285,10 +330,11 @@ func (r *Relay) advance(v *view, b *batch) {
 		low = min(low, b.firstOpen-r.cfg.Lookback.Microseconds())
 	}
 	p.low = max(low, 0)
+	const most = batchBytes / groupRows // of a bucket with a backlog
 	switch {
-	case size > bigBatch:
-		p.limit = max(p.limit/2, min(8, r.cfg.BatchSize))
-	case size < bigBatch/4 && v.full():
+	case v.cut:
+		p.limit = min(max(len(v.rows)*most/v.bytes, 1), r.cfg.BatchSize)
+	case v.full() && v.bytes < most/2:
 		p.limit = min(p.limit*2, r.cfg.BatchSize)
 	}
 }
@@ -297,31 +343,92 @@ func (r *Relay) advance(v *view, b *batch) {
 func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxPassTime)
 	defer cancel()
-	views := make([]*view, len(group))
-	batch := &pgx.Batch{}
+	views, batch := make([]*view, len(group)), &pgx.Batch{}
 	for i, p := range group {
 		v := r.view(p)
-		if !v.backlog {
-			v.limit = max(min(v.limit, r.cfg.BatchSize*groupRows/len(group)), 1)
-		}
 		views[i] = &v
-		batch.Queue(sqlScan, p.bucket, v.low, v.limit)
 	}
+	statements := r.statements(views)
+	sql := sqlScan
+	if r.db.Dialect() == db.PostgreSQL {
+		sql = sqlScanPostgreSQL
+	}
+	for _, s := range statements {
+		batch.Queue(sql, s.buckets, s.lows, s.limit, s.unsettled)
+	}
+	began, found := time.Now(), 0
 	res := r.db.SendBatch(ctx, batch)
 	defer func() { _ = res.Close() }() // it repeats the error of an earlier statement
-	for _, v := range views {
-		rows, err := res.Query()
-		if err != nil {
-			return nil, fmt.Errorf("scan outbox bucket %d: %w", v.p.bucket, err)
-		}
-		if v.rows, err = pgx.CollectRows(rows, pgx.RowToStructByPos[row]); err != nil {
-			return nil, fmt.Errorf("scan outbox bucket %d: %w", v.p.bucket, err)
-		}
-		for i := range v.rows {
-			v.rows[i].Payload, v.rows[i].corrupt = compress.Open(v.rows[i].Stored)
+	for _, s := range statements {
+		if err := s.read(res, batchBytes/len(group)); err != nil {
+			return nil, fmt.Errorf("scan outbox buckets %v: %w", s.buckets, err)
 		}
 	}
+	for _, v := range views {
+		found += len(v.rows)
+	}
+	r.scanned(views, time.Since(began), found <= fewRows)
 	return views, nil
+}
+
+// statement reads buckets that have the same limit.
+type statement struct {
+	views     map[int32]*view
+	buckets   []int32
+	lows      []int64
+	limit     int
+	unsettled []uuid.UUID
+}
+
+// statements divides the buckets of a batch: those without a backlog share one and the rows of a batch, as far as their limits are
+// not lower; each other has its own.
+func (r *Relay) statements(views []*view) (all []*statement) {
+	shared := &statement{limit: max(min(r.cfg.BatchSize, r.cfg.BatchSize*groupRows/len(views)), 1)}
+	for _, v := range views {
+		s := shared
+		if v.backlog || v.limit < shared.limit {
+			s = &statement{limit: v.limit}
+		}
+		if s.views == nil {
+			s.views, s.unsettled = map[int32]*view{}, []uuid.UUID{}
+			all = append(all, s)
+		}
+		v.limit, s.views[v.p.bucket] = s.limit, v
+		s.buckets, s.lows, s.unsettled = append(s.buckets, v.p.bucket), append(s.lows, v.low), append(s.unsettled, v.unsettled...)
+	}
+	return all
+}
+
+// read reads the rows, which come in order of bucket and position.
+func (s *statement) read(res pgx.BatchResults, most int) error {
+	rows, err := res.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var bucket int32
+	first := []any{&bucket, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
+	for rows.Next() {
+		if err := rows.Scan(first...); err != nil {
+			return err
+		}
+		if err := s.views[bucket].take(rows, most); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// scanned notes what batches hold, and how long their scan took unless that says nothing about the load.
+func (r *Relay) scanned(views []*view, took time.Duration, telling bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, v := range views {
+		v.p.bytes = v.bytes
+	}
+	if telling {
+		r.pace.observe(took)
+	}
 }
 
 // read runs one query and collects its rows in one round trip. It runs outside a transaction, so that it cannot cause

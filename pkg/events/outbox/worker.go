@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -91,65 +90,59 @@ func (r *Relay) await(ctx context.Context, sent []*publication) (late []*publica
 	return late
 }
 
-// completePause is how long a completion lets others go first, while there is no traffic that waits for it. The router stores its
-// deliveries at that moment: a webhook waits for that commit and nobody for this one, but a disk takes one after the other.
-const completePause = 3 * time.Millisecond
-
-// pressed reports whether rows wait until batches are completed: rows of the same buckets, or those of others, for a slot.
-func (r *Relay) pressed(batches []*batch) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.running > 1 || len(r.ready) > 0 ||
-		slices.ContainsFunc(batches, func(b *batch) bool { return b.view.p.again || b.view.full() })
-}
-
-// conclude stores the outcome of publications that are done.
+// conclude notes the outcome of publications that are done.
 func (r *Relay) conclude(ctx context.Context, done []*publication) {
-	var batches []*batch
 	for _, pub := range done {
 		b, err := r.result(pub)
+		if err == nil && !r.keep(b) {
+			err = errGivenUp
+		}
 		if err != nil {
 			r.finish(ctx, pub.view.p, false, err)
 			continue
 		}
-		batches = append(batches, b)
-	}
-	if len(batches) > 0 && !r.pressed(batches) {
-		select {
-		case <-time.After(completePause):
-		case <-r.abort:
+		r.advance(pub.view, b)
+		if r.failing(b.p) {
+			r.settleNow(ctx, []*part{b.p}) // alone, so that it does not fail others
 		}
+		r.finish(ctx, b.p, pub.view.full(), b.failure)
 	}
-	err := r.complete(ctx, batches)
-	for _, b := range batches {
-		if err != nil {
-			r.finish(ctx, b.view.p, false, err)
-			continue
-		}
-		r.advance(b.view, b)
-		r.finish(ctx, b.view.p, b.view.full(), b.failure)
-	}
+	r.settleFull(ctx)
+}
+
+func (r *Relay) failing(p *part) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return p.failures > 0
 }
 
 // finish lets the next batch of a bucket start: at once if there may be more rows, after a pause if this one failed.
 func (r *Relay) finish(ctx context.Context, p *part, more bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.busy = false
+	p.busy, p.bytes = false, 0
 	switch {
+	case p.republish:
+		p.republish = false // [Relay.settle] has said why, and how long the bucket waits
 	case err != nil:
-		p.failures++
-		p.limit = min(r.cfg.BatchSize, retryLimit)
-		wait := min(retryMax, retryFirst<<min(p.failures-1, 10))
-		p.notBefore = time.Now().Add(wait/2 + rand.N(wait/2))
-		if ctx.Err() == nil {
-			r.log.WarnContext(ctx, "outbox batch failed", "bucket", p.bucket, "failures", p.failures, "retry_in", wait.String(), "error", err)
-		}
-	case more || p.again:
-		p.failures = 0
-		r.enqueue(p)
+		r.failed(ctx, p, err)
 	default:
 		p.failures = 0
+		if more || p.again {
+			p.again = false
+			r.enqueue(p)
+		}
 	}
 	r.signal()
+}
+
+// failed has a bucket wait before its next batch. The caller holds mu.
+func (r *Relay) failed(ctx context.Context, p *part, err error) {
+	p.failures++
+	p.limit = min(r.cfg.BatchSize, retryLimit)
+	wait := min(retryMax, retryFirst<<min(p.failures-1, 10))
+	p.notBefore = time.Now().Add(wait/2 + rand.N(wait/2))
+	if ctx.Err() == nil {
+		r.log.WarnContext(ctx, "outbox batch failed", "bucket", p.bucket, "failures", p.failures, "retry_in", wait.String(), "error", err)
+	}
 }

@@ -28,7 +28,7 @@ func (a *audit) relay() (stop func()) {
 	client, err := outbox.NewClient(a.Kafka)
 	require.NoError(a.T, err)
 	a.T.Cleanup(client.Close)
-	r, err := outbox.NewRelay(a.DB, client, outbox.RelayConfig{Settings: outbox.Settings{TickMin: time.Millisecond}, EventRetention: dispatchtest.Policy().EventRetention})
+	r, err := outbox.NewRelay(a.DB, client, outbox.RelayConfig{EventRetention: dispatchtest.Policy().EventRetention})
 	require.NoError(a.T, err)
 	return a.Run(r.Run)
 }

@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/compress"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
@@ -201,6 +203,18 @@ func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[
 	if err != nil {
 		return nil, fmt.Errorf("read bodies of deliveries: %w", err)
 	}
+	all, err := addOnTheWay(ctx, q, stored, rows)
+	if err != nil {
+		return nil, err
+	}
+	if !all { // those that are missing may have entered the log meanwhile
+		logged, err := db.Map[uuid.UUID, []byte](ctx, q, sqlSelectBodies, companies, subs, ids)
+		if err != nil {
+			return nil, fmt.Errorf("read bodies of deliveries: %w", err)
+		}
+		maps.DeleteFunc(logged, func(_ uuid.UUID, packed []byte) bool { return len(packed) == 0 })
+		maps.Copy(stored, logged)
+	}
 	bodies := make(map[uuid.UUID]Body, len(stored))
 	for id, packed := range stored {
 		if len(packed) > 0 {
@@ -209,6 +223,29 @@ func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[
 		}
 	}
 	return bodies, nil
+}
+
+// addOnTheWay adds the bodies of events that are published and not in the event log yet. It reports whether no body is missing.
+func addOnTheWay(ctx context.Context, q db.Querier, stored map[uuid.UUID][]byte, rows []*OpenDelivery) (all bool, err error) {
+	var keys []outbox.EventKey
+	missing := map[uuid.UUID][]uuid.UUID{} // deliveries of each event
+	for _, v := range rows {
+		if packed, ok := stored[v.ID]; ok && len(packed) == 0 {
+			keys = append(keys, outbox.EventKey{Company: v.Subscription.Company, ID: v.EventID})
+			missing[v.EventID] = append(missing[v.EventID], v.ID)
+		}
+	}
+	waiting, err := outbox.OnTheWay(ctx, q, keys)
+	if err != nil {
+		return false, fmt.Errorf("read bodies of deliveries: %w", err)
+	}
+	for _, e := range waiting {
+		for _, id := range missing[e.ID] {
+			stored[id] = e.Body
+		}
+		delete(missing, e.ID)
+	}
+	return len(missing) == 0, nil
 }
 
 // ReleaseAbandoned holds deliveries whose sender shows no result since the moment given.

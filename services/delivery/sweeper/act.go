@@ -53,7 +53,7 @@ func (s *Sweeper) inject(ctx context.Context, rows []*store.OpenDelivery, now ti
 		case now.Sub(v.CreatedAt) > time.Hour:
 			gone = append(gone, v)
 		default:
-			// The relay writes the event log after it has published; the body will be there in the next pass.
+			// The event was on its way from the outbox to the event log; its body will be there in the next pass.
 		}
 	}
 	if err := s.out.ProduceSync(ctx, records...).FirstErr(); err != nil {
