@@ -416,7 +416,7 @@ func (s *Sender) showLongRunning() {
 		n := int16(j.msg.Attempt)
 		s.results.add(&result{Result: store.Result{
 			DeliveryKey: j.deliveryKey(), New: j.newRow(),
-			State:       webhook.StateDelivering, Attempt: n - 1, Most: n - 1,
+			State: webhook.StateDelivering, Attempt: n - 1, Most: n - 1,
 		}})
 	}
 }
