@@ -143,11 +143,11 @@ func (p *partition) take(n int) []*Record {
 	return taken
 }
 
-// pending reports whether there are records to take.
-func (p *partition) pending() bool {
+// queued is how many records there are to take.
+func (p *partition) queued() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.queue) > 0
+	return len(p.queue)
 }
 
 // end ends a record; it reports false if the record has ended already.
