@@ -130,7 +130,7 @@ func consume(ctx context.Context, cfg ConsumerConfig) (recreated []string, err e
 		cfg: cfg, log: cfg.Client.Log, work: work, advanced: make(chan struct{}, 1), unknown: map[string]bool{}, leave: leave,
 		partitions: map[topicPartition]*partition{},
 	}
-	c.batches.wake = make(chan struct{}, cfg.BatchCalls)
+	c.batches.prepare(cfg.MaxBatch)
 	client, err := NewClient(cfg.Client, append(c.options(), cfg.Opts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("consume as group %s: %w", cfg.Group, err)

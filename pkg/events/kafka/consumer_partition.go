@@ -32,10 +32,17 @@ func (r *Record) Drop() { r.p.end(r, false) }
 // Stopping is closed when the partition is revoked or the process stops. Handlers must not start new work then.
 func (r *Record) Stopping() <-chan struct{} { return r.p.stopping }
 
+// clockMargin is how far the clocks of producers may be ahead.
+const clockMargin = 5 * time.Second
+
+// Unread reports whether no other member can have read the record: it was written after this one had got the partition.
+func (r *Record) Unread() bool { return r.Timestamp.After(r.p.since.Add(clockMargin)) }
+
 // partition is the state of one assigned partition.
 type partition struct {
 	c        *consumer
 	key      topicPartition
+	since    time.Time // not before it was assigned
 	ctx      context.Context
 	cancel   context.CancelFunc
 	wake     chan struct{} // the queue is not empty
@@ -55,7 +62,7 @@ type partition struct {
 
 func newPartition(c *consumer, key topicPartition) *partition {
 	p := &partition{
-		c: c, key: key, tracker: newTracker(), committed: -1, processed: processed(key.topic, c.cfg.Group),
+		c: c, key: key, since: time.Now(), tracker: newTracker(), committed: -1, processed: processed(key.topic, c.cfg.Group),
 		wake: make(chan struct{}, 1), stopping: make(chan struct{}), idle: make(chan struct{}),
 	}
 	p.ctx, p.cancel = context.WithCancel(c.work)
@@ -136,11 +143,11 @@ func (p *partition) take(n int) []*Record {
 	return taken
 }
 
-// pending reports whether there are records to take.
-func (p *partition) pending() bool {
+// queued is how many records there are to take.
+func (p *partition) queued() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.queue) > 0
+	return len(p.queue)
 }
 
 // end ends a record; it reports false if the record has ended already.

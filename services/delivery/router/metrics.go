@@ -19,7 +19,7 @@ func Metrics() []prometheus.Collector {
 	for vec, values := range map[*prometheus.CounterVec][]string{
 		routedEvents:     {"matched", "unmatched", "dead", "newer"},
 		routedDeliveries: {"sent", "parked", "repeated"},
-		routerRetries:    {"match", "insert", "produce", "dead letter", "decode"},
+		routerRetries:    {"match", "insert", "produce", "rows", "dead letter", "decode"},
 	} {
 		for _, v := range values {
 			vec.WithLabelValues(v)

@@ -72,14 +72,22 @@ type incoming struct {
 	span trace.Span
 }
 
+// first reports whether the event is here for the first time: no other router can have read the record, and no other relay
+// can have published the event before.
+func (e *incoming) first() bool {
+	return e.rec.Unread() && e.rec.Timestamp.Sub(e.CommittedAt) < recently
+}
+
 // delivery is one event for one subscription, and its row.
 type delivery struct {
 	match.Delivery
-	row store.NewDelivery
+	row     store.NewDelivery
+	follows bool // the row is written with the result, or after the record
 }
 
 // Router turns each event into one delivery per matching subscription: it inserts the rows of the deliveries, produces them
-// to topics.Deliveries, and only then commits the event.
+// to topics.Deliveries, and only then commits the event. The rows of deliveries that nobody can have made before follow their
+// records, because most are written with their results by then.
 type Router struct {
 	cfg        Config
 	db         *db.DB
@@ -89,6 +97,8 @@ type Router struct {
 	client     *kgo.Client
 	out        producer // client, unless a test makes it fail
 	dead       *deadletter.Writer
+	following  *following
+	first      func(*incoming) bool // the method, unless a test takes a record for one that others may have read
 	tracer     trace.Tracer
 	now        func() time.Time
 }
@@ -113,7 +123,7 @@ func New(d *db.DB, registry *event.Registry, components match.Components, cfg Co
 	}
 	return &Router{
 		cfg: cfg, db: d, registry: registry, components: components, subs: subs,
-		client: client, out: client, dead: deadletter.New(client), tracer: cfg.tracer.Tracer("tradegrid/dispatch"), now: time.Now,
+		client: client, out: client, dead: deadletter.New(client), following: newFollowing(d, cfg.Log, cfg.Backoff), first: (*incoming).first, tracer: cfg.tracer.Tracer("tradegrid/dispatch"), now: time.Now,
 	}, nil
 }
 
@@ -121,10 +131,16 @@ func New(d *db.DB, registry *event.Registry, components match.Components, cfg Co
 func (r *Router) Run(ctx context.Context) error {
 	defer r.client.Close()
 	group, ctx := errgroup.WithContext(ctx)
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	group.Go(func() error {
 		return kafka.Tail(ctx, r.cfg.Kafka, nil, r.subscriptionChanged, topics.Subscriptions)
 	})
 	group.Go(func() error {
+		r.following.run(ctx, work)
+		return nil
+	})
+	group.Go(func() error {
+		defer cancel()
 		return kafka.Consume(ctx, kafka.ConsumerConfig{
 			Client: r.cfg.Kafka, Group: r.cfg.Group, Topics: []string{topics.Events}, InstanceID: r.cfg.InstanceID,
 			MaxBatch: maxBatch, HandleBatch: r.route,
@@ -218,12 +234,7 @@ func (r *Router) routeOnce(ctx context.Context, batch []*kafka.Record) (held []*
 		return err
 	})
 	now := r.now().UTC().Truncate(time.Microsecond)
-	ok = ok && r.try(ctx, batch, "insert", func() error {
-		return r.insert(ctx, deliveries, now)
-	})
-	if len(deliveries) > 0 {
-		failpoint.Pass("router.inserted")
-	}
+	ok = ok && r.insert(ctx, batch, deliveries, now)
 	ok = ok && r.send(ctx, batch, deliveries, now)
 	if !ok {
 		return nil, false
@@ -231,12 +242,33 @@ func (r *Router) routeOnce(ctx context.Context, batch []*kafka.Record) (held []*
 	if len(deliveries) > 0 {
 		failpoint.Pass("router.produced")
 	}
+	r.finish(batch, held, events, deliveries, now)
+	return held, true
+}
+
+// finish lets go of the records, or leaves that to the rows that follow.
+func (r *Router) finish(batch, held []*kafka.Record, events []*incoming, deliveries []*delivery, now time.Time) {
+	follow := map[*match.Event][]*store.FollowingRow{}
+	for _, d := range deliveries {
+		if d.follows && !d.row.Known {
+			follow[d.Event] = append(follow[d.Event], d.followingRow(now, r.cfg.TTL))
+		}
+	}
+	wait := map[*kafka.Record]bool{}
+	for _, e := range events {
+		if rows := follow[e.Event]; len(rows) > 0 {
+			wait[e.rec] = true
+			r.following.add(&sent{e.rec, rows}, now)
+		}
+	}
+	if len(wait) > 0 {
+		failpoint.Pass("router.rows_follow")
+	}
 	for _, rec := range batch {
-		if !slices.Contains(held, rec) {
+		if !wait[rec] && !slices.Contains(held, rec) {
 			rec.Done()
 		}
 	}
-	return held, true
 }
 
 // watchPartitions is how often a step that waits for its retry looks whether a partition stops.
@@ -350,11 +382,19 @@ func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, er
 		if e.span.IsRecording() {
 			e.span.SetAttributes(attribute.Int("app.deliveries", len(found)))
 		}
+		first := r.first(e)
 		for _, m := range found {
-			all = append(all, newDelivery(m))
+			d := newDelivery(m)
+			d.follows = first && !m.Paused && !m.Ordered
+			all = append(all, d)
 		}
 	}
 	return all, nil
+}
+
+// followingRow is the row of a delivery that is sent now.
+func (d *delivery) followingRow(now time.Time, ttl time.Duration) *store.FollowingRow {
+	return &store.FollowingRow{DeliveryKey: d.row.DeliveryKey, NewRow: store.NewRow{EventID: d.ID, Event: d.Type.Name, Expires: now.Add(ttl), Created: now}}
 }
 
 func newDelivery(m match.Delivery) *delivery {
@@ -363,7 +403,7 @@ func newDelivery(m match.Delivery) *delivery {
 	if m.Ordered && m.Entity != uuid.Nil {
 		row.Entity, row.Version = &m.Entity, &m.Version
 	}
-	return &delivery{m, row}
+	return &delivery{Delivery: m, row: row}
 }
 
 // companiesOf lists each company once.
@@ -376,12 +416,31 @@ func companiesOf(events []*incoming) []tenant.ID {
 	return slices.Compact(companies)
 }
 
-func (r *Router) insert(ctx context.Context, deliveries []*delivery, now time.Time) error {
-	rows := make([]*store.NewDelivery, len(deliveries))
-	for i, d := range deliveries {
-		rows[i] = &d.row
+// insert writes the rows that do not follow, and marks the deliveries that need no record.
+func (r *Router) insert(ctx context.Context, batch []*kafka.Record, deliveries []*delivery, now time.Time) bool {
+	rows := make([]*store.NewDelivery, 0, len(deliveries))
+	follow := map[uuid.UUID]bool{}
+	for _, d := range deliveries {
+		if d.follows {
+			d.row.Known = follow[d.row.ID] || r.following.has(d.row.ID)
+			follow[d.row.ID] = true
+		} else {
+			rows = append(rows, &d.row)
+		}
 	}
-	return store.Insert(ctx, r.db, rows, now, now.Add(r.cfg.TTL))
+	if len(follow) > 0 && !r.try(ctx, batch, "rows", r.following.room) {
+		return false
+	}
+	if len(rows) == 0 {
+		return true
+	}
+	ok := r.try(ctx, batch, "insert", func() error {
+		return store.Insert(ctx, r.db, rows, now, now.Add(r.cfg.TTL))
+	})
+	if ok {
+		failpoint.Pass("router.inserted")
+	}
+	return ok
 }
 
 // send produces the deliveries that are neither known nor held and waits for the brokers.
@@ -412,7 +471,7 @@ func (r *Router) send(ctx context.Context, batch []*kafka.Record, deliveries []*
 func (r *Router) message(d *delivery, now time.Time) *webhook.Message {
 	return &webhook.Message{
 		Company: d.Company, DeliveryID: d.DeliveryID, SubscriptionID: d.Subscription, Event: d.Type.Name, EventID: d.ID, Entity: d.Entity,
-		Attempt: 1, ExpiresAt: now.Add(r.cfg.TTL), CommittedAt: d.CommittedAt, TraceParent: d.TraceParent, TraceState: d.TraceState, Body: d.Body,
+		Attempt: 1, RowFollows: d.follows, ExpiresAt: now.Add(r.cfg.TTL), CommittedAt: d.CommittedAt, TraceParent: d.TraceParent, TraceState: d.TraceState, Body: d.Body,
 	}
 }
 

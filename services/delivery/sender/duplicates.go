@@ -169,7 +169,6 @@ func (s *Sender) unclaim(j *job) {
 // assignment is a period in which a partition is assigned to this process.
 type assignment struct {
 	stopping <-chan struct{}
-	since    time.Time
 	checking atomic.Int64 // jobs in checkLoop
 }
 
@@ -182,16 +181,13 @@ func (a *assignment) stopped() bool {
 	}
 }
 
-// clockMargin is how far the clocks of producers may be ahead.
-const clockMargin = 5 * time.Second
-
 // surelyNew reports whether no other process can have made the attempt: the record was written during this assignment, or
 // the attempt before it was made in it.
 func (s *Sender) surelyNew(j *job) bool {
 	if s.seen.follows(j) {
 		return true // claim decides
 	}
-	return j.msg.Attempt == 1 && j.msg.Postponements == 0 && j.rec.Timestamp.After(j.from.since.Add(clockMargin))
+	return j.msg.Attempt == 1 && j.msg.Postponements == 0 && j.rec.Unread()
 }
 
 // check is a job in checkLoop.

@@ -43,6 +43,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 		s.results.add(res)
 	case retry, postpone:
 		next := *m
+		next.RowFollows = false // the result comes before it is read, or the router wrote the row
 		next.NotBefore = *res.Next
 		if d.outcome == postpone {
 			next.Postponements++
@@ -62,8 +63,8 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 func (s *Sender) result(j *job, a *attempted, d decision, in retryInput) *result {
 	n := int16(j.msg.Attempt)
 	res := &result{stored: func() { s.stored(j) }, Result: store.Result{
-		DeliveryKey: store.DeliveryKey{Subscription: j.key(), ID: j.msg.DeliveryID},
-		State:       webhook.StatePending, Attempt: n - 1, Most: n - 1,
+		DeliveryKey: j.deliveryKey(), New: j.newRow(),
+		State: webhook.StatePending, Attempt: n - 1, Most: n - 1,
 	}}
 	if a != nil {
 		res.Attempt, res.Tried, res.Started, res.Took, res.Body = n, true, a.at.UTC().Truncate(time.Microsecond), a.took, a.body
@@ -97,6 +98,14 @@ func (s *Sender) result(j *job, a *attempted, d decision, in retryInput) *result
 		res.Waiting = waiting(j, d, in.cause)
 	}
 	return res
+}
+
+// newRow is what the row holds besides the result, if it may not be written yet.
+func (j *job) newRow() *store.NewRow {
+	if !j.msg.RowFollows {
+		return nil
+	}
+	return &store.NewRow{EventID: j.msg.EventID, Event: j.msg.Event, Expires: j.msg.ExpiresAt, Created: j.rec.Timestamp.UTC()}
 }
 
 // waiting is what a delivery that stays open waits for.

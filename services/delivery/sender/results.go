@@ -1,7 +1,6 @@
 package sender
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"log/slog"
@@ -221,9 +220,7 @@ func (r *results) write(ctx context.Context, batch []*result, changes map[webhoo
 // writeOnce stores one batch in one transaction. Repeating it changes nothing.
 func (r *results) writeOnce(ctx context.Context, batch []*result, changes map[webhook.SubscriptionKey]store.Breaker) error {
 	// All writers of these rows lock them in this order.
-	slices.SortFunc(batch, func(a, b *result) int {
-		return cmp.Or(a.Subscription.Compare(b.Subscription), bytes.Compare(a.ID[:], b.ID[:]))
-	})
+	slices.SortFunc(batch, func(a, b *result) int { return a.Compare(b.DeliveryKey) })
 	rows := make([]*store.Result, len(batch))
 	for i, res := range batch {
 		rows[i] = &res.Result
@@ -235,7 +232,7 @@ func (r *results) writeOnce(ctx context.Context, batch []*result, changes map[we
 	now := r.now().UTC().Truncate(time.Microsecond)
 	last := r.lastTimes(batch)
 	err = r.db.RunTx(ctx, "dispatch.results", func(_ context.Context, tx *db.Tx) error {
-		store.UpdateDeliveries(tx, rows, now)
+		store.StoreResults(tx, rows, now)
 		store.UpsertAttempts(tx, history)
 		store.UpdateLastTimes(tx, last.rows)
 		store.UpdateBreakers(tx, changes)

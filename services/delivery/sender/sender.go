@@ -204,7 +204,7 @@ func (s *Sender) assignment(rec *kafka.Record) *assignment {
 	if a, ok := s.assignments[stopping]; ok {
 		return a
 	}
-	a := &assignment{stopping: stopping, since: s.now()}
+	a := &assignment{stopping: stopping}
 	s.assignments[stopping] = a
 	s.results.forget()
 	go s.release(a)
@@ -415,8 +415,8 @@ func (s *Sender) showLongRunning() {
 	for _, j := range s.sched.longRunning(s.now().Add(-s.cfg.Results.showAge)) {
 		n := int16(j.msg.Attempt)
 		s.results.add(&result{Result: store.Result{
-			DeliveryKey: store.DeliveryKey{Subscription: j.key(), ID: j.msg.DeliveryID},
-			State:       webhook.StateDelivering, Attempt: n - 1, Most: n - 1,
+			DeliveryKey: j.deliveryKey(), New: j.newRow(),
+			State: webhook.StateDelivering, Attempt: n - 1, Most: n - 1,
 		}})
 	}
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +53,7 @@ type NewDelivery struct {
 // held, or that are over; the rest has to be sent.
 func Insert(ctx context.Context, d *db.DB, deliveries []*NewDelivery, now, expires time.Time) error {
 	// All routers lock in the same order.
-	sorted := slices.SortedFunc(slices.Values(deliveries), func(a, b *NewDelivery) int {
-		return cmp.Or(a.Subscription.Compare(b.Subscription), slices.Compare(a.ID[:], b.ID[:]))
-	})
+	sorted := slices.SortedFunc(slices.Values(deliveries), func(a, b *NewDelivery) int { return a.Compare(b.DeliveryKey) })
 	for chunk := range slices.Chunk(sorted, maxRows) {
 		c := newColumns(chunk, now)
 		err := d.RunTx(ctx, "router.deliveries", func(_ context.Context, tx *db.Tx) error {

@@ -16,6 +16,7 @@ import (
 // Result is what happened to a delivery.
 type Result struct {
 	DeliveryKey
+	New       *NewRow // of a first attempt whose row may not be written yet; nil of all others
 	State     webhook.State
 	Attempt   int16 // attempts made so far
 	Most      int16 // the row is changed only if its attempt is at most this
@@ -106,8 +107,21 @@ FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::INT4[], $6::BYTE
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
  AND deliveries.state + 0 < 2`)
 
-// UpdateDeliveries stores results, of which no two may be of the same delivery.
-func UpdateDeliveries(tx *db.Tx, results []*Result, now time.Time) {
+// StoreResults stores results, of which no two may be of the same delivery.
+func StoreResults(tx *db.Tx, results []*Result, now time.Time) {
+	var first, known []*Result
+	for _, r := range results {
+		if r.New != nil {
+			first = append(first, r)
+		} else {
+			known = append(known, r)
+		}
+	}
+	upsertFirst(tx, first, now)
+	update(tx, known, now)
+}
+
+func update(tx *db.Tx, results []*Result, now time.Time) {
 	if len(results) == 0 {
 		return
 	}

@@ -11,6 +11,9 @@
 package store
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -21,6 +24,11 @@ import (
 type DeliveryKey struct {
 	Subscription webhook.SubscriptionKey
 	ID           uuid.UUID
+}
+
+// Compare orders deliveries as all writers lock them.
+func (k DeliveryKey) Compare(other DeliveryKey) int {
+	return cmp.Or(k.Subscription.Compare(other.Subscription), slices.Compare(k.ID[:], other.ID[:]))
 }
 
 // Tiers of receivers, as label of metrics.

@@ -29,6 +29,7 @@ type Message struct {
 	Postponements  int       // how often it was postponed without an attempt
 	CommittedAt    time.Time // commit time of the change; zero if unknown; microseconds
 	IsTest         bool
+	RowFollows     bool          // its row is written with its first result, or a moment after the record
 	Yields         bool          // gives way to what else is sent to the receiver
 	Gap            time.Duration // with Yields: least time between the starts of two such requests to the receiver; microseconds
 	TraceParent    string        // of the request that caused the event
@@ -50,6 +51,7 @@ const (
 	recordPostponements = "parks"
 	recordCommittedAt   = "committed_at"
 	recordIsTest        = "is_test"
+	recordRowFollows    = "row_follows"
 	recordYields        = "yields"
 	recordGap           = "gap"
 	recordTraceParent   = "traceparent"
@@ -64,7 +66,7 @@ func (m *Message) Record(topic string) *kgo.Record {
 	if m.IsTest {
 		isTest = "1"
 	}
-	h := kafka.NewHeaders(18, 5*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
+	h := kafka.NewHeaders(19, 5*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
 	id := h.UUID(recordDelivery, m.DeliveryID)
 	subscription := h.UUID(recordSubscription, m.SubscriptionID)
 	h.UUID(recordCompany, uuid.UUID(m.Company))
@@ -79,6 +81,9 @@ func (m *Message) Record(topic string) *kgo.Record {
 	h.Int(recordPostponements, int64(m.Postponements))
 	h.Int(recordCommittedAt, unix(m.CommittedAt, time.Time.UnixMicro))
 	h.Text(recordIsTest, isTest)
+	if m.RowFollows {
+		h.Text(recordRowFollows, "1")
+	}
 	if m.Yields {
 		h.Text(recordYields, "1")
 		h.Int(recordGap, m.Gap.Microseconds())
@@ -202,6 +207,8 @@ func (d *decoder) header(m *Message, key string, value []byte) {
 		m.CommittedAt = d.time(key, value, time.UnixMicro)
 	case recordIsTest:
 		m.IsTest = string(value) == "1"
+	case recordRowFollows:
+		m.RowFollows = string(value) == "1"
 	case recordYields:
 		m.Yields = string(value) == "1"
 	case recordGap:

@@ -28,7 +28,7 @@ func drawMessage(t *rapid.T) *Message {
 		Event:   rapid.StringMatching(`[a-z]+\.[a-z]+`).Draw(t, "event"),
 		Attempt: rapid.IntRange(1, 7).Draw(t, "attempt"), NotBefore: moment.Draw(t, "not before"),
 		ExpiresAt: moment.Draw(t, "expires"), Postponements: rapid.IntRange(0, 9).Draw(t, "parks"),
-		CommittedAt: moment.Draw(t, "committed"), IsTest: rapid.Bool().Draw(t, "test"), Yields: yields, Gap: gap,
+		CommittedAt: moment.Draw(t, "committed"), IsTest: rapid.Bool().Draw(t, "test"), RowFollows: rapid.Bool().Draw(t, "row follows"), Yields: yields, Gap: gap,
 		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "a=b",
 		Body: rapid.SliceOfN(rapid.Byte(), 1, 100).Draw(t, "body"),
 	}
@@ -51,7 +51,7 @@ func TestMessageOutboxRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMessage(t)
 		// What the row cannot carry starts from the beginning.
-		m.Attempt, m.Postponements, m.NotBefore, m.Entity = 1, 0, time.Time{}, uuid.Nil
+		m.Attempt, m.Postponements, m.NotBefore, m.Entity, m.RowFollows = 1, 0, time.Time{}, uuid.Nil, false
 		payload, err := m.OutboxPayload()
 		require.NoError(t, err)
 		got, err := DecodeMessage(&kgo.Record{Value: payload, Headers: []kgo.RecordHeader{
