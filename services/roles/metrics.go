@@ -88,9 +88,12 @@ func roleMetrics(role string) []prometheus.Collector {
 var rolesWithMetrics = []string{"api", "console", "relay", "dispatcher"}
 
 // AllMetrics returns the collectors of a process with all roles.
-func AllMetrics() []prometheus.Collector {
+func AllMetrics() []prometheus.Collector { return metricsOf(rolesWithMetrics...) }
+
+// metricsOf returns the collectors of a process with the roles.
+func metricsOf(roles ...string) []prometheus.Collector {
 	all := commonMetrics()
-	for _, role := range rolesWithMetrics {
+	for _, role := range roles {
 		for _, c := range roleMetrics(role) {
 			if !slices.Contains(all, c) { // console and api share some
 				all = append(all, c)
