@@ -47,6 +47,8 @@ type platform struct {
 
 	hooks []*hook
 
+	costs map[string]float64 // what [BenchmarkCost] has measured
+
 	mu      sync.Mutex
 	arrived map[string]time.Time // by id of the record
 }
@@ -76,7 +78,7 @@ func startPlatform(b *testing.B, shops int) *platform {
 	return p
 }
 
-// open makes shops, subscribes each to its new orders at a receiver, and waits until these arrive.
+// open makes shops, subscribes each to its new orders and clients at a receiver, and waits until orders arrive.
 func (p *platform) open(address string, shops int) {
 	p.b.Helper()
 	hooks := receiver.New(receiver.Config{Arrived: p.arrive})
@@ -87,7 +89,7 @@ func (p *platform) open(address string, shops int) {
 	for _, s := range p.shops {
 		var made struct{ ID, Secret string }
 		address := srv.URL + "/hook/" + s.company.String()
-		p.api.create(s.token, "/webhooks/subscriptions", map[string]any{"url": address, "events": []string{"order.created"}}, &made)
+		p.api.create(s.token, "/webhooks/subscriptions", map[string]any{"url": address, "events": []string{"order.created", "client.created"}}, &made)
 		require.NoError(p.b, hooks.SetSecret(s.company.String(), made.Secret))
 		h := &hook{company: s.company, id: uuid.MustParse(made.ID)}
 		var err error

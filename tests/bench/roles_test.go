@@ -2,11 +2,8 @@ package bench
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
 const floodShops = 100
@@ -24,18 +21,7 @@ const floodShops = 100
 //   - <role>-peak-MB: most memory that the role has held, the floods included
 func BenchmarkRoles(b *testing.B) {
 	p := &platform{kit: newKit(b), arrived: map[string]time.Time{}}
-	backends := []string{"--database-url", p.url, "--kafka-brokers", strings.Join(dbtest.Broker(b), ",")}
-	address := freeAddress(b)
-	roles := map[string]*process{}
-	for role, flags := range map[string][]string{
-		"api": {"--listen", address, "--allow-insecure"}, "relay": nil, "dispatcher": {"--allow-insecure"},
-	} {
-		ops := freeAddress(b)
-		roles[role] = p.start(append(append([]string{role, "--ops-listen", ops}, flags...), backends...)...)
-		roles[role].answers("http://" + ops + "/readyz")
-	}
-	p.process = roles["api"]
-	p.open(address, floodShops)
+	roles := p.startApart(floodShops).roles
 	for b.Loop() {
 		p.steady(2 * time.Second) // warm-up
 		before := p.cpuOf(roles)
