@@ -39,7 +39,7 @@ type ConsoleCmd struct {
 
 // ConsoleFlags configure the admin API and the console.
 type ConsoleFlags struct {
-	AdminListen     string `help:"Address to listen on; port 0 picks a free one. Reachable for operators only." default:"127.0.0.1:8081"`
+	AdminListen     string `help:"Address of the admin API; port 0 picks a free one. Reachable for operators only." default:"127.0.0.1:8081"`
 	ConsoleListen   string `help:"Address of the console, the pages for people; port 0 picks a free one. Empty = it is not served."`
 	ConsoleURL      string `name:"console-url" help:"Scheme and host that people reach the console at, such as https://console.example.com, for links in mails. Required with --console-listen." placeholder:"URL"`
 	ConsoleTraceURL string `name:"console-trace-url" help:"Address of a trace in the viewer of traces, with {traceId} in it, such as https://traces.example.com/trace/{traceId}. The page of an event links to it. Empty = no link." placeholder:"URL"`

@@ -237,7 +237,7 @@ func unitOf(name string) string {
 const metricsHead = `# Metrics
 
 Every process serves them at ` + "`/metrics`" + ` on its ` + "`--ops-listen`" + ` address. Counters start at 0, so they exist from the first scrape.
-No label contains the id of a company, a subscription or a record. ` + "`tradegrid dev`" + ` serves the metrics of all roles.
+No label contains the id of a company, a subscription or a record. ` + "`tradegrid run` and `tradegrid dev`" + ` serve the metrics of all roles.
 The [runtime of Go and the process](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors) have the names that they have everywhere, ` + "`go_…` and `process_…`" + `.
 Names without ` + "`tradegrid_`" + ` follow OpenTelemetry's semantic conventions in Prometheus' form.
 

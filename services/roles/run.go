@@ -20,7 +20,7 @@ import (
 // RunCmd runs API, relay, dispatcher and console in one process, for those who fit on one machine. They share its connections, and
 // its relay is woken in memory. Others of its kind, or roles in processes of their own, may run beside it.
 type RunCmd struct {
-	Listen string `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
+	Listen string `help:"Address of the API; port 0 picks a free one." default:"127.0.0.1:8080"`
 	ConsoleFlags
 	APIFlags
 	RelayFlags
