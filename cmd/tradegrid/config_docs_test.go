@@ -24,7 +24,7 @@ func TestConfigurationPageIsUpToDate(t *testing.T) {
 	require.True(t, ok, "the page lacks %q", begin)
 	_, after, ok := strings.Cut(rest, end)
 	require.True(t, ok, "the page lacks %q", end)
-	commands := []string{"api", "console", "relay", "dispatcher", "migrate", "topics", "receiver", "dev"}
+	commands := []string{"run", "api", "console", "relay", "dispatcher", "migrate", "topics", "receiver", "dev"}
 	want := before + begin + "\n" + config.Markdown(&CLI{}, commands, config.Options{Name: "tradegrid", Vars: roles.Vars()}) + "\n" + end + after
 	if *updateDocs {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -128,6 +129,14 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 			[]string{`--kafka-brokers "h" must be host:port`, `--kafka-sasl "magic": must be one of plain`, "--kafka-session 0s: must be above 0", "--topics-replicas -1: must not be below 0; 0 = the default", "--admin-tokens-file is required: ", "--console-url is given without --console-listen"},
 		},
 		{
+			append([]string{"run", "--console-url=https://console.example.com", "--trusted-proxies=here", "--relay-batch-size=2000", "--retry-delays=2s,1s", "--event-quota=-1"}, backends...),
+			[]string{"--secret-keys-file is required: ", "is given without --admin-tokens-file", `--trusted-proxies "here"`, "--relay-batch-size 2000 must be", "--retry-delays: must be 7 delays", "--event-quota -1: must not be below 0"},
+		},
+		{
+			append([]string{"run", "--admin-tokens-file=/nowhere", "--console-listen=:8084", "--console-url=http://console.example.com"}, backends...),
+			[]string{"--admin-tokens-file", "--secret-keys-file is required: ", `--console-url "http://console.example.com": must be https://`},
+		},
+		{
 			[]string{"topics", "diff", "--kafka-brokers=h", "--kafka-ca-file=/nowhere", "--kafka-sasl=plain"},
 			[]string{`--kafka-brokers "h" must be host:port`, "--kafka-tls is required", "--kafka-username is required", "--kafka-password-file is required"},
 		},
@@ -175,6 +184,28 @@ func TestPrintedSettingsCanBeFedBack(t *testing.T) {
 	code, second, errs := command("dispatcher", "--config", again, "--database-url=postgres://u:s3cret@h/x?password=t00", "--print-config")
 	require.Zero(t, code, errs)
 	require.Equal(t, withoutOrigin(first), withoutOrigin(second))
+}
+
+// One process of all roles has each of their settings once, so that none can differ between them.
+func TestRunHasEachSettingOnce(t *testing.T) {
+	t.Parallel()
+	args := []string{"--database-url=postgres://h/x", "--kafka-brokers=h:1", "--print-config"}
+	settings := func(role string) map[string]int {
+		_, out, errs := command(slices.Concat([]string{role}, args)...)
+		require.NotContains(t, errs, "unknown flag")
+		found := map[string]int{}
+		for line := range strings.Lines(out) {
+			name, _, _ := strings.Cut(line, ":")
+			found[name]++
+		}
+		return found
+	}
+	run := settings("run")
+	for _, role := range []string{"api", "relay", "dispatcher", "console"} {
+		for name := range settings(role) {
+			require.Equal(t, 1, run[name], "%s of %s", name, role)
+		}
+	}
 }
 
 // A process that signs nothing needs no keys.

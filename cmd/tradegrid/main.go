@@ -31,6 +31,7 @@ type CLI struct {
 	PrintConfig bool          `help:"Print the effective settings as YAML, each with its origin, and exit." env:"-"`
 
 	Dev        dev.Cmd             `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
+	Run        roles.RunCmd        `cmd:"" help:"Run API, relay, dispatcher and console in one process, on a database and brokers of your own."`
 	API        roles.APICmd        `cmd:"" name:"api" help:"Serve the external REST API."`
 	Console    roles.ConsoleCmd    `cmd:"" help:"Serve the admin API for the operators of the platform."`
 	Relay      roles.RelayCmd      `cmd:"" help:"Publish the outbox to Kafka."`
@@ -107,7 +108,8 @@ func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr
 	kctx := loaded.Context
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	kctx.BindTo(stdout, (*io.Writer)(nil))
-	if err := kctx.Run(log, config.Part(live, func(c *CLI) *roles.APICmd { return &c.API }), config.Part(live, func(c *CLI) *roles.ConsoleCmd { return &c.Console }),
+	if err := kctx.Run(log, config.Part(live, func(c *CLI) *roles.RunCmd { return &c.Run }),
+		config.Part(live, func(c *CLI) *roles.APICmd { return &c.API }), config.Part(live, func(c *CLI) *roles.ConsoleCmd { return &c.Console }),
 		config.Part(live, func(c *CLI) *roles.RelayCmd { return &c.Relay }), config.Part(live, func(c *CLI) *roles.DispatcherCmd { return &c.Dispatcher })); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(stderr, "tradegrid %s: %v\n", kctx.Command(), err)
 		return exitCode(err)

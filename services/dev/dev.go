@@ -1,4 +1,5 @@
-// Package dev runs the whole platform in one process on embedded defaults, with a demo company, and receives webhooks.
+// Package dev runs the whole platform in one process on embedded defaults, with a demo company, and receives webhooks: all roles as
+// `tradegrid run` does, with what a developer needs around them.
 package dev
 
 import (
@@ -15,27 +16,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
-	"github.com/tradegrid/tradegrid/pkg/events/kafka"
-	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/embedded"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
-	"github.com/tradegrid/tradegrid/pkg/kit/telemetry/export"
-	"github.com/tradegrid/tradegrid/pkg/store/db"
-	"github.com/tradegrid/tradegrid/pkg/store/migrate"
 	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
-	"github.com/tradegrid/tradegrid/schemas/sql"
-	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/dev/receiver"
-	"github.com/tradegrid/tradegrid/services/operations"
-	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/roles"
-	"github.com/tradegrid/tradegrid/topics"
 )
 
 // Cmd runs all roles in one process on embedded defaults.
@@ -67,15 +58,6 @@ func (c *Cmd) Check() error {
 	return errors.Join(err, roles.OpsFlags{OTLPEndpoint: c.OTLPEndpoint, OTLPInterval: time.Second, TraceSample: c.TraceSample}.Check())
 }
 
-// api are the flags of the API. It has no limit of the disk, because that of a developer's machine is often nearly full, and none of
-// connections, which all come from one address.
-func (c *Cmd) api() roles.APIFlags {
-	f := config.Defaults[roles.APIFlags]()
-	f.TrustedProxies, f.Edge = c.TrustedProxies, transport.Edge{}
-	f.OutboxRows, f.Disk = 1_000_000, 0
-	return f
-}
-
 // Info is the content of <state>/dev.json, which scripts use to connect to a running `tradegrid dev`.
 type Info struct {
 	BaseURL       string   `json:"baseUrl"`
@@ -100,12 +82,42 @@ type Info struct {
 	MailDir       string   `json:"mailDir"` // folder with the notices to owners
 }
 
-// devServers are the listeners of a run, opened before their addresses are announced.
-type devServers struct{ api, admin, console, receiver, ops net.Listener }
+// servers are the listeners by their flags, opened before their addresses are announced.
+type servers map[string]net.Listener
+
+const (
+	flagListen         = "--listen"
+	flagAdminListen    = "--admin-listen"
+	flagConsoleListen  = "--console-listen"
+	flagReceiverListen = "--receiver-listen"
+)
+
+func (c *Cmd) open(ctx context.Context) (servers, error) {
+	ls := servers{}
+	for flag, address := range map[string]string{
+		flagListen: c.Listen, flagAdminListen: c.AdminListen, flagConsoleListen: c.ConsoleListen, flagReceiverListen: c.ReceiverListen, roles.FlagOpsListen: c.OpsListen,
+	} {
+		ln, err := roles.Listen(ctx, flag, address)
+		if err != nil {
+			ls.close()
+			return nil, fmt.Errorf("%w; choose another address, port 0 picks a free one", err)
+		}
+		ls[flag] = ln
+	}
+	return ls, nil
+}
+
+func (ls servers) close() {
+	for _, l := range ls {
+		_ = l.Close() // its server may have closed it
+	}
+}
+
+func (ls servers) url(flag string) string { return "http://" + ls[flag].Addr().String() }
 
 // consoleURL is the address of the console. On this machine it is a name: browsers make passkeys for names only.
-func (ls devServers) consoleURL() string {
-	host, port, err := net.SplitHostPort(ls.console.Addr().String())
+func (ls servers) consoleURL() string {
+	host, port, err := net.SplitHostPort(ls[flagConsoleListen].Addr().String())
 	if err == nil && roles.Local(host) {
 		host = "localhost"
 	}
@@ -125,93 +137,52 @@ func (c *Cmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err err
 	if err := c.prepareState(); err != nil {
 		return err
 	}
-	backends, err := c.startBackends(ctx, log)
+	b, err := c.startBackends(ctx, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, backends.stop()) }() //nolint:contextcheck // runs after the end of ctx
-	t, err := export.Start(ctx, export.Config{
-		Service: "tradegrid-dev", Instance: roles.NodeName(), Release: roles.Release, Endpoint: c.OTLPEndpoint, Sample: c.TraceSample, Metrics: roles.AllMetrics(), Log: log,
-	})
+	defer func() { err = errors.Join(err, b.stop()) }() //nolint:contextcheck // runs after the end of ctx
+	run, err := c.platform(ls, b)
 	if err != nil {
 		return err
 	}
-	defer t.Stop(ctx)
-	d, err := db.Open(ctx, db.Config{URL: backends.databaseURL, MaxConns: 32, Tracer: t.Provider, Log: log})
-	if err != nil {
+	if err := prepare(ctx, run, log); err != nil {
 		return err
 	}
-	defer d.Close()
-	if err := t.Register(d.PoolMetrics()); err != nil {
-		return err
-	}
-	broker := kafka.Config{
-		Brokers: backends.brokers, ClientID: "tradegrid-dev", Log: log,
-		FetchWait: 2 * time.Second, // nobody floods a laptop with events of one company, but it is idle most of the time
-	}
-	return t.ServeWhile(ctx, ls.ops, func(ctx context.Context) error {
-		if err := prepare(ctx, d, broker, log); err != nil {
-			return err
-		}
-		return roles.Announced(ctx, d, "dev", nil, log, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, broker, d, t) })
-	})
+	return c.runAll(ctx, log, out, ls, b, run)
 }
 
-func (c *Cmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, broker kafka.Config, d *db.DB, t *export.Telemetry) error {
+// runAll runs the roles and what is around them: the receiver, which ends after them, and what a person sees.
+func (c *Cmd) runAll(ctx context.Context, log *slog.Logger, out io.Writer, ls servers, b *backends, run *platform) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) { c.tell(out, d) }})
-	keys, err := c.secretKeys(log)
-	if err != nil {
-		return err
-	}
-	writer, reader := secret.NewOperatorToken(), secret.NewOperatorToken()
-	operators, err := secret.ParseOperators(secret.OperatorLine("dev", secret.RoleWrite, writer) + "\n" + secret.OperatorLine("dev-reader", secret.RoleRead, reader))
-	if err != nil {
-		return err
-	}
-	client, err := kafka.NewClient(broker)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	node, err := roles.NewNode(d, broker, client, c.api(), roles.DomainConfig{
-		Policy: config.Defaults[webhook.Policy](), AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: ls.consoleURL(), Log: log,
-	})
-	if err != nil {
-		return err
-	}
-	all := node.Domains
-	operated := all.NewPlatformWith(operations.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1, Log: log})
-	defer operated.Close()
-	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
-	epochs := outbox.NewEpochWatch(d, log)
-	t.Note("restored", epochs.Notes)
-	g.Go(func() error { return epochs.Run(ctx) })
-	info := Info{
-		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
-		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
-		ConsoleURL:  ls.consoleURL(),
-		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
-		MailDir: c.mailDir(),
-	}
-	dm := &demo{info: &info, domains: all, state: c.State, data: c.DemoData, now: time.Now(), out: out, log: log, settled: routed(d, client)}
-	if err := dm.seed(ctx); ctx.Err() != nil {
-		return g.Wait() // ends by itself, because somebody pressed Ctrl-C or a part failed
-	} else if err != nil {
-		stop()
-		return errors.Join(fmt.Errorf("create the demo company: %w", err), g.Wait())
-	}
-	if err := c.serve(ctx, g, ls, hooks, node, operated, log); err != nil {
-		stop()
-		return errors.Join(err, g.Wait())
-	}
-	if err := startDelivery(ctx, g, d, broker, all, ownermail.Folder(info.MailDir), t, log); err != nil {
-		stop()
-		return errors.Join(err, g.Wait())
+	srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
+	g.Go(func() error { return serveHooks(srv, ls[flagReceiverListen]) })
+	dm := &demo{info: run.info, state: c.State, data: c.DemoData, now: time.Now(), out: out, log: log}
+	seeded := make(chan struct{})
+	run.extra.Prepare = func(ctx context.Context, all *roles.Domains, client *kgo.Client) error {
+		dm.domains, dm.settled = all, routed(all.DB, client)
+		if err := dm.seed(ctx); err != nil {
+			return fmt.Errorf("create the demo company: %w", err)
+		}
+		close(seeded)
+		return nil
 	}
 	g.Go(func() error {
+		defer func() {
+			hooks.Close()
+			_ = srv.Close() // the receiver needs no graceful shutdown
+		}()
+		return run.RunAs(ctx, "dev", run.extra, log, nil)
+	})
+	g.Go(func() error {
+		select {
+		case <-seeded:
+		case <-ctx.Done():
+			return nil
+		}
 		err := c.show(ctx, out, dm)
 		if c.Demo || err != nil {
 			stop()
@@ -229,107 +200,67 @@ func (c *Cmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls 
 	return g.Wait()
 }
 
-// serve serves both APIs, the console and the receiver until ctx is done.
-func (c *Cmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, node *roles.Node, operated *operations.Platform, log *slog.Logger) error {
-	api, cfg := node.NewAPI(node.Config), node.Config
-	cfg.Requests, cfg.KeyQuota = nil, nil // they are of the external API
-	admin := node.NewAdminAPI(cfg)
-	pages, err := node.NewWeb(roles.WebConfig{
-		URL: ls.consoleURL(), API: roles.APIURL("http://" + ls.api.Addr().String()), Proxies: cfg.Proxies, Source: c.ConsoleSource, Gallery: true,
-		Rate: cfg.Limiter, Platform: operated, MailDir: c.mailDir(), Log: log,
-	}, api, admin)
-	if err != nil {
-		return err
+// serveHooks serves the receiver until it is closed.
+func serveHooks(srv *http.Server, ln net.Listener) error {
+	if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve receiver: %w", err)
 	}
-	g.Go(func() error { return pages.Serve(ctx, ls.console) })
-	g.Go(func() error { return api.Serve(ctx, ls.api) })
-	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
-	g.Go(func() error { return node.Accounts.Run(ctx) })
-	for _, part := range node.Parts {
-		g.Go(func() error { return part(ctx) })
-	}
-	g.Go(func() error {
-		srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
-		context.AfterFunc(ctx, func() {
-			hooks.Close()
-			_ = srv.Close() // the receiver needs no graceful shutdown
-		})
-		if err := srv.Serve(ls.receiver); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve receiver: %w", err)
-		}
-		return nil
-	})
 	return nil
 }
 
-// startDelivery runs relay and dispatcher in the group.
-func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *roles.Domains, mails ownermail.Transport, t *export.Telemetry, log *slog.Logger) error {
-	client, err := outbox.NewClient(broker)
-	if err != nil {
-		return err
+// platform is `tradegrid run` with the settings of a developer's machine.
+type platform struct {
+	roles.RunCmd
+
+	extra roles.Development
+	info  *Info
+}
+
+// platform makes the settings. There is no limit of the disk, because that of a developer's machine is often nearly full, and none of
+// connections, which all come from one address.
+func (c *Cmd) platform(ls servers, b *backends) (*platform, error) {
+	run := &platform{RunCmd: config.Defaults[roles.RunCmd](roles.Vars())}
+	run.DatabaseURL, run.DatabaseConns, run.KafkaBrokers = b.databaseURL, 32, b.brokers
+	run.OTLPEndpoint, run.TraceSample, run.TraceSlow = c.OTLPEndpoint, c.TraceSample, 0
+	run.TrustedProxies, run.Edge = c.TrustedProxies, transport.Edge{}
+	run.OutboxRows, run.Disk = 1_000_000, 0
+	run.TickMax = 2 * time.Second // all writers are in this process, so no wake-up is lost
+	run.Egress.AllowInsecure, run.PropagateTrace, run.LogSuccess, run.TopicsLocal = true, true, 1, true
+	run.ConsoleListen, run.ConsoleURL, run.MailFrom = c.ConsoleListen, ls.consoleURL(), "tradegrid@localhost"
+	writer, reader := secret.NewOperatorToken(), secret.NewOperatorToken()
+	operators := secret.OperatorLine("dev", secret.RoleWrite, writer) + "\n" + secret.OperatorLine("dev-reader", secret.RoleRead, reader) + "\n"
+	run.AdminTokensFile, run.SecretKeysFile = filepath.Join(c.State, "admin-tokens"), filepath.Join(c.State, "secret-keys")
+	if err := errors.Join(os.WriteFile(run.AdminTokensFile, []byte(operators), 0o600), c.makeKeys(run.SecretKeysFile)); err != nil {
+		return nil, fmt.Errorf("--state: %w", err)
 	}
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
-		Node: roles.NodeName(), EventRetention: all.Policy.EventRetention, Owners: company.Owners, CleanupJobs: roles.CleanupJobs(), Jobs: []outbox.Job{all.StockReconciler(log).Run, all.NoticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
-		Settings: outbox.Settings{TickMax: 2 * time.Second}, // all writers are in this process, so no wake-up is lost
-	})
-	if err != nil {
-		client.Close()
-		return err
+	run.extra = roles.Development{
+		Open:          ls,
+		FetchWait:     2 * time.Second, // nobody floods a laptop with events of one company, but it is idle most of the time
+		Mails:         ownermail.Folder(c.mailDir()),
+		MailDir:       c.mailDir(),
+		APIURL:        ls.url(flagListen),
+		ConsoleSource: c.ConsoleSource,
+		Gallery:       true,
 	}
-	d.Listen(relay.Wake)
-	g.Go(func() error {
-		defer client.Close()
-		outbox.FindRestore(ctx, d, broker, log)
-		return relay.Run(ctx)
-	})
-	flags := config.Defaults[roles.DispatcherFlags](roles.Vars())
-	flags.Egress.AllowInsecure, flags.PropagateTrace, flags.LogSuccess = true, true, 1
-	dispatcher := roles.Dispatcher{DispatcherFlags: flags, Domains: all, Broker: broker, Note: t.Note, Log: log}
-	parts, err := dispatcher.Parts()
-	if err != nil {
-		return err
+	run.info = &Info{
+		BaseURL: ls.url(flagListen) + httpapi.BasePath, MetricsURL: ls.url(roles.FlagOpsListen) + "/metrics",
+		AdminURL: ls.url(flagAdminListen) + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader, ConsoleURL: ls.consoleURL(),
+		ReceiverURL: ls.url(flagReceiverListen), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers, MailDir: c.mailDir(),
 	}
-	for _, part := range parts {
-		g.Go(func() error { return part(ctx) })
-	}
-	return nil
+	return run, nil
 }
 
 // prepare migrates the database and creates the topics.
-func prepare(ctx context.Context, d *db.DB, broker kafka.Config, log *slog.Logger) error {
-	if _, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Contract, log); err != nil {
+func prepare(ctx context.Context, run *platform, log *slog.Logger) error {
+	m := roles.MigrateCmd{Contract: true, Force: true, DatabaseSource: run.DatabaseSource}
+	if err := m.Run(ctx, log, io.Discard); err != nil {
 		return err
 	}
-	client, err := kafka.NewClient(broker)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	if _, err := kafka.Apply(ctx, kadm.NewClient(client), topics.Local(), 1); err != nil {
+	t := roles.TopicsApplyCmd{TopicsFlags: roles.TopicsFlags{Local: true, KafkaFlags: run.KafkaFlags}}
+	if err := t.Run(ctx, log, io.Discard); err != nil {
 		return fmt.Errorf("create topics: %w", err)
 	}
 	return nil
-}
-
-func (c *Cmd) open(ctx context.Context) (ls devServers, err error) {
-	for _, l := range []struct {
-		to            *net.Listener
-		flag, address string
-	}{{&ls.api, "--listen", c.Listen}, {&ls.admin, "--admin-listen", c.AdminListen}, {&ls.console, "--console-listen", c.ConsoleListen}, {&ls.receiver, "--receiver-listen", c.ReceiverListen}, {&ls.ops, "--ops-listen", c.OpsListen}} {
-		if *l.to, err = roles.Listen(ctx, l.flag, l.address); err != nil {
-			ls.close()
-			return ls, fmt.Errorf("%w; choose another address, port 0 picks a free one", err)
-		}
-	}
-	return ls, nil
-}
-
-func (ls devServers) close() {
-	for _, l := range []net.Listener{ls.api, ls.admin, ls.console, ls.receiver, ls.ops} {
-		if l != nil {
-			_ = l.Close() // its server may have closed it
-		}
-	}
 }
 
 func (c *Cmd) prepareState() error {
@@ -347,16 +278,13 @@ func (c *Cmd) prepareState() error {
 // mailDir is the folder with the notices and invitations that a mail server would get.
 func (c *Cmd) mailDir() string { return filepath.Join(c.State, "mail") }
 
-// secretKeys reads the keys in the state folder, and makes one at the first start. A fresh start keeps them: a database
-// that --database-url names may have secrets under them.
-func (c *Cmd) secretKeys(log *slog.Logger) (*secret.Keys, error) {
-	path := filepath.Join(c.State, "secret-keys")
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(path, []byte(secret.NewKey("dev")+"\n"), 0o600); err != nil {
-			return nil, fmt.Errorf("--state: %w", err)
-		}
+// makeKeys makes the file of keys at the first start. A fresh start keeps it: a database that --database-url names may have secrets
+// under its keys.
+func (c *Cmd) makeKeys(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	return secret.ReadKeys("--state", path, log)
+	return os.WriteFile(path, []byte(secret.NewKey("dev")+"\n"), 0o600)
 }
 
 // backends are the database and the broker of this run.

@@ -20,7 +20,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
-	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
@@ -28,6 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // APICmd serves the external REST API.
@@ -76,53 +76,60 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched
 	if err != nil {
 		return err
 	}
-	return c.serve(ctx, "api", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
-		live.OnChange(func(next *APICmd) { r.tel.SetSample(next.TraceSample) })
-		return c.run(ctx, log, r, live, keys)
+	flags := config.Within(live, func(c *APICmd) *APIFlags { return &c.APIFlags })
+	return c.serve(ctx, topics.RoleAPI, log, config.Within(live, func(c *APICmd) *OpsFlags { return &c.OpsFlags }), func(ctx context.Context, log *slog.Logger, r *role) error {
+		client, err := r.outboxClient()
+		if err != nil {
+			return err
+		}
+		store, err := c.store(ctx, r.db, log)
+		if err != nil {
+			return err
+		}
+		node, err := newNode(r.db, r.broker, client, c.APIFlags, DomainConfig{Policy: c.Policy, AllowInsecure: c.AllowInsecure, Keys: keys, Files: store, Log: log})
+		if err != nil {
+			return err
+		}
+		wakeups := outbox.NewWakeups(client, log)
+		r.db.Listen(wakeups.Wake)
+		w, err := node.work(ctx, r, c.Listen, flags, log)
+		if err != nil {
+			return err
+		}
+		w.parts = append(w.parts, wakeups.Run)
+		return r.run(ctx, log, []work{w})
 	})
 }
 
-// run serves with the connections of the role.
-func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, live *config.Watched[APICmd], keys *secret.Keys) error {
-	client, err := outbox.NewClient(r.broker)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	wakeups := outbox.NewWakeups(client, log)
-	r.db.Listen(wakeups.Wake)
-	store, err := c.store(ctx, r.db, log)
-	if err != nil {
-		return err
-	}
-	node, err := NewNode(r.db, r.broker, client, c.APIFlags, DomainConfig{Policy: c.Policy, AllowInsecure: c.AllowInsecure, Keys: keys, Files: store, Log: log})
-	if err != nil {
-		return err
-	}
-	live.OnChange(func(next *APICmd) { node.Shedder.SetLimits(next.Limits) }) //nolint:contextcheck // reloads do not belong to a request
-	r.tel.Note("changes_refused_for", node.Shedder.Active)
-	api := node.NewAPI(node.Config)
-	ln, err := Listen(ctx, "--listen", c.Listen)
-	if err != nil {
-		return err
-	}
-	started := func(ops string) {
-		log.InfoContext(ctx, "api listening", "url", "http://"+ln.Addr().String()+httpapi.BasePath, "ops", ops)
-	}
-	return r.run(ctx, log, started, append(node.Parts, wakeups.Run, func(ctx context.Context) error { return api.Serve(ctx, ln) })...)
-}
-
-// Node is what an API process has besides its listeners.
-type Node struct {
+// node is what an API process has besides its listeners.
+type node struct {
 	*Domains
 
-	Shedder *loadshed.Shedder
-	Config  httpapi.Config                // of its APIs
-	Parts   []func(context.Context) error // that run beside them
+	shedder *loadshed.Shedder
+	api     *httpapi.API
+	config  httpapi.Config                // of the API
+	parts   []func(context.Context) error // that run beside it
 }
 
-// NewNode puts a node of the API together; cfg has no quota of files and no public URL, which are those of the flags.
-func NewNode(d *db.DB, broker kafka.Config, client *kgo.Client, f APIFlags, cfg DomainConfig) (*Node, error) {
+// work is the work of the API.
+func (n *node) work(ctx context.Context, r *role, address string, live *config.Watched[APIFlags], log *slog.Logger) (work, error) {
+	live.OnChange(func(next *APIFlags) { n.shedder.SetLimits(next.Limits) }) //nolint:contextcheck // reloads do not belong to a request
+	r.tel.Note("changes_refused_for", n.shedder.Active)
+	ln, err := r.listen(ctx, "--listen", address)
+	if err != nil {
+		return work{}, err
+	}
+	return work{
+		role:  topics.RoleAPI,
+		parts: append(n.parts, func(ctx context.Context) error { return n.api.Serve(ctx, ln) }),
+		started: func(ops string) {
+			log.InfoContext(ctx, "api listening", "url", "http://"+ln.Addr().String()+httpapi.BasePath, "ops", ops)
+		},
+	}, nil
+}
+
+// newNode puts a node of the API together; cfg has no quota of files and no public URL, which are those of the flags.
+func newNode(d *db.DB, broker kafka.Config, client *kgo.Client, f APIFlags, cfg DomainConfig) (*node, error) {
 	proxies, err := ParseProxies(f.TrustedProxies)
 	if err != nil {
 		return nil, err
@@ -141,20 +148,21 @@ func NewNode(d *db.DB, broker kafka.Config, client *kgo.Client, f APIFlags, cfg 
 	shedder := newShedder(d, client, f.ShedFlags, cfg.Log)
 	limiter := ratelimit.New(ratelimit.Config{Node: NodeName(), Leases: ratelimit.NewDBLeases(d), Log: cfg.Log})
 	served := requests.NewLog(requests.LogConfig{DB: d, Quota: logged, Log: cfg.Log})
-	n := &Node{Domains: all, Shedder: shedder, Config: httpapi.Config{
+	n := &node{Domains: all, shedder: shedder, config: httpapi.Config{
 		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Release: Release, Proxies: proxies, KeyQuota: answers, Log: cfg.Log,
 		Edge: f.Edge, Settings: f.Settings,
 	}}
 	if f.RequestQuota > 0 {
-		n.Config.Requests = served
+		n.config.Requests = served
 	}
-	n.Parts = []func(context.Context) error{
+	n.api = all.NewAPI(n.config)
+	n.parts = []func(context.Context) error{
 		limiter.Run, shedder.Run, answers.Run, logged.Run, served.Run, all.Company.Run,
 		func(ctx context.Context) error { return all.Files.Run(ctx, NodeName()) },
 		func(ctx context.Context) error { return all.Company.ConsumeInvalidations(ctx, broker) },
 	}
 	if f.JobWorkers > 0 {
-		n.Parts = append(n.Parts, all.NewWorker(f.JobWorkers, cfg.Log).Run)
+		n.parts = append(n.parts, all.NewWorker(f.JobWorkers, cfg.Log).Run)
 	}
 	return n, nil
 }

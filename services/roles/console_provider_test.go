@@ -43,7 +43,7 @@ func TestConsoleTraceURL(t *testing.T) {
 		"": true, "https://traces.example.com/trace/{traceId}": true, "http://127.0.0.1:16686/trace/{traceId}?x=1": true,
 		"https://traces.example.com/": false, "javascript:alert('{traceId}')": false, "/trace/{traceId}": false,
 	} {
-		c := ConsoleCmd{ConsoleTraceURL: address}
+		c := ConsoleFlags{ConsoleTraceURL: address}
 		require.Equal(t, ok, c.checkTraceURL() == nil, address)
 	}
 }

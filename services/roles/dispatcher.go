@@ -132,28 +132,32 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *config.
 			return err
 		}
 	}
-	return c.serve(ctx, "dispatcher", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
-		live.OnChange(func(next *DispatcherCmd) { r.tel.SetSample(next.TraceSample) })
-		return c.run(ctx, log, r, live, keys)
+	flags := config.Within(live, func(c *DispatcherCmd) *DispatcherFlags { return &c.DispatcherFlags })
+	return c.serve(ctx, topics.RoleDispatcher, log, config.Within(live, func(c *DispatcherCmd) *OpsFlags { return &c.OpsFlags }), func(ctx context.Context, log *slog.Logger, r *role) error {
+		all := NewDomains(r.db, DomainConfig{Policy: c.Policy, AllowInsecure: c.Egress.AllowInsecure, Keys: keys, Log: log})
+		w, err := c.work(r, all, flags, log)
+		if err != nil {
+			return err
+		}
+		return r.run(ctx, log, []work{w})
 	})
 }
 
-func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, live *config.Watched[DispatcherCmd], keys *secret.Keys) error {
+// work is the work of a dispatcher.
+func (f *DispatcherFlags) work(r *role, all *Domains, live *config.Watched[DispatcherFlags], log *slog.Logger) (work, error) {
 	probe, err := kafka.NewClient(r.broker)
 	if err != nil {
-		return err
+		return work{}, err
 	}
-	defer probe.Close()
-	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
-	all := NewDomains(r.db, DomainConfig{Policy: c.Policy, AllowInsecure: c.Egress.AllowInsecure, Keys: keys, Log: log})
-	d := Dispatcher{DispatcherFlags: c.DispatcherFlags, Domains: all, Broker: r.broker, Note: r.tel.Note, Log: log, live: live}
+	r.atEnd(probe.Close)
+	r.ready(topics.RoleDispatcher, "kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
+	d := Dispatcher{DispatcherFlags: *f, Domains: all, Broker: r.broker, Note: r.tel.Note, Log: log, live: live}
 	parts, err := d.Parts()
-	if err != nil {
-		return err
-	}
-	parts = append(parts, r.watchTopics(topics.RoleDispatcher, probe, log))
-	started := func(ops string) { log.InfoContext(ctx, "dispatcher running", "roles", c.Roles, "ops", ops) }
-	return r.run(ctx, log, started, parts...)
+	return work{
+		role:    topics.RoleDispatcher,
+		parts:   append(parts, r.watchTopics(topics.RoleDispatcher, probe, log)),
+		started: func(ops string) { log.Info("dispatcher running", "roles", f.Roles, "ops", ops) },
+	}, err
 }
 
 // Dispatcher makes the parts of a dispatcher.
@@ -165,8 +169,8 @@ type Dispatcher struct {
 	Note   func(name string, notes func() []string) // adds notes to /readyz
 	Log    *slog.Logger
 
-	live   *config.Watched[DispatcherCmd] // nil = the limits stay as they are
-	member string                         // in consumer groups
+	live   *config.Watched[DispatcherFlags] // nil = the limits stay as they are
+	member string                           // in consumer groups
 }
 
 // Parts are the parts that the flags name.
@@ -231,7 +235,7 @@ func (d *Dispatcher) sender() (func(context.Context) error, error) {
 	}
 	receivers := sender.NewReceiverCache(d.DB, 0, d.Keys, d.Log)
 	s := sender.New(d.senderConfig(proxy), d.DB, client, receivers)
-	d.live.OnChange(func(next *DispatcherCmd) { s.SetLimits(next.Queues) })
+	d.live.OnChange(func(next *DispatcherFlags) { s.SetLimits(next.Queues) })
 	return func(ctx context.Context) error {
 		defer client.Close()
 		g, ctx := errgroup.WithContext(ctx)

@@ -236,6 +236,9 @@ type OpsFlags struct {
 	TraceSlow    time.Duration `help:"Also keep traces that take this long, have errors, or belong to a third or later attempt; 0 = keep only the sampled share." default:"1s"`
 }
 
+// FlagOpsListen is the flag of the address of health checks.
+const FlagOpsListen = "--ops-listen"
+
 // Check validates the shares, the intervals and the endpoint.
 func (f OpsFlags) Check() error {
 	var errs []error
@@ -254,14 +257,10 @@ func (f OpsFlags) Check() error {
 	return errors.Join(errs...)
 }
 
-func (f OpsFlags) start(ctx context.Context, role string, log *slog.Logger, metrics ...[]prometheus.Collector) (*export.Telemetry, error) {
-	var all []prometheus.Collector
-	for _, m := range metrics {
-		all = append(all, m...)
-	}
+func (f OpsFlags) start(ctx context.Context, name string, log *slog.Logger, metrics []prometheus.Collector) (*export.Telemetry, error) {
 	return export.Start(ctx, export.Config{
-		Service: "tradegrid-" + role, Instance: NodeName(), Release: Release, Endpoint: f.OTLPEndpoint, Signals: f.OTLPSignals,
-		Interval: f.OTLPInterval, Sample: f.TraceSample, KeepSlow: f.TraceSlow, Metrics: all, Log: log,
+		Service: "tradegrid-" + name, Instance: NodeName(), Release: Release, Endpoint: f.OTLPEndpoint, Signals: f.OTLPSignals,
+		Interval: f.OTLPInterval, Sample: f.TraceSample, KeepSlow: f.TraceSlow, Metrics: metrics, Log: log,
 	})
 }
 

@@ -88,9 +88,12 @@ func roleMetrics(role string) []prometheus.Collector {
 var rolesWithMetrics = []string{"api", "console", "relay", "dispatcher"}
 
 // AllMetrics returns the collectors of a process with all roles.
-func AllMetrics() []prometheus.Collector {
+func AllMetrics() []prometheus.Collector { return metricsOf(rolesWithMetrics...) }
+
+// metricsOf returns the collectors of a process with the roles.
+func metricsOf(roles ...string) []prometheus.Collector {
 	all := commonMetrics()
-	for _, role := range rolesWithMetrics {
+	for _, role := range roles {
 		for _, c := range roleMetrics(role) {
 			if !slices.Contains(all, c) { // console and api share some
 				all = append(all, c)
@@ -234,7 +237,7 @@ func unitOf(name string) string {
 const metricsHead = `# Metrics
 
 Every process serves them at ` + "`/metrics`" + ` on its ` + "`--ops-listen`" + ` address. Counters start at 0, so they exist from the first scrape.
-No label contains the id of a company, a subscription or a record. ` + "`tradegrid dev`" + ` serves the metrics of all roles.
+No label contains the id of a company, a subscription or a record. ` + "`tradegrid run` and `tradegrid dev`" + ` serve the metrics of all roles.
 The [runtime of Go and the process](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors) have the names that they have everywhere, ` + "`go_…` and `process_…`" + `.
 Names without ` + "`tradegrid_`" + ` follow OpenTelemetry's semantic conventions in Prometheus' form.
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/telemetry/export"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/migrate"
@@ -24,22 +27,27 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// reloader reloads the settings of a role while it runs, and names those that all processes must have alike.
-type reloader interface {
-	Shared() []string
-	Run(ctx context.Context, ask <-chan os.Signal) error
+// process is a process of one or several roles, as its flags make it.
+type process struct {
+	name     string   // the role, or the command that runs several
+	roles    []string // whose metrics it has
+	database DatabaseFlags
+	ops      OpsFlags
+	live     *config.Watched[OpsFlags]
+	open     map[string]net.Listener // that are open already, by flag
 }
 
-// role is a running role with its connections and telemetry.
+// role is a running role with its connections and telemetry, or several roles that share them.
 type role struct {
-	name   string
+	process
+
 	db     *db.DB
 	broker kafka.Config
 	tel    *export.Telemetry
-	ops    string // URL of health checks and metrics
-	live   reloader
+	opsURL string // of health checks and metrics
 	reload chan os.Signal
 	up     atomic.Bool // its listeners accept and its parts run
+	ends   []func()
 }
 
 var errStarting = errors.New("the process is starting")
@@ -52,41 +60,78 @@ func (r *role) started(context.Context) error {
 	return nil
 }
 
-// serve is [serveRole] for a role that also uses the brokers.
-func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, live reloader, work func(context.Context, *slog.Logger, *role) error) error {
+// atEnd closes something when the role has ended, before its database.
+func (r *role) atEnd(end func()) { r.ends = append(r.ends, end) }
+
+// close closes what the role has opened.
+func (r *role) close() {
+	for _, end := range slices.Backward(r.ends) {
+		end()
+	}
+}
+
+// ready adds a readiness check of one of the roles. /readyz names the role where the process has several.
+func (r *role) ready(name, check string, is export.Check) {
+	if len(r.roles) == 1 {
+		name = ""
+	}
+	r.tel.ReadyOf(name, check, is)
+}
+
+// listen listens on the address that a flag gives, unless that has been done.
+func (r *role) listen(ctx context.Context, flag, address string) (net.Listener, error) {
+	if ln, open := r.open[flag]; open {
+		return ln, nil
+	}
+	return Listen(ctx, flag, address)
+}
+
+// outboxClient makes the client of a role that writes to or publishes the outbox.
+func (r *role) outboxClient() (*kgo.Client, error) {
+	client, err := outbox.NewClient(r.broker)
+	if err == nil {
+		r.atEnd(client.Close)
+	}
+	return client, err
+}
+
+// serve is [process.serve] for a role that also uses the brokers.
+func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, live *config.Watched[OpsFlags], do func(context.Context, *slog.Logger, *role) error) error {
 	broker, err := f.KafkaConfig(name, log)
 	if err != nil {
 		return err
 	}
-	return serveRole(ctx, name, f.DatabaseFlags, f.OpsFlags, log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
+	p := process{name: name, roles: []string{name}, database: f.DatabaseFlags, ops: f.OpsFlags, live: live}
+	return p.serve(ctx, log, func(ctx context.Context, log *slog.Logger, r *role) error {
 		r.broker = broker
-		return work(ctx, log, r)
+		return do(ctx, log, r)
 	})
 }
 
-// serveRole serves health checks and metrics, waits for the database, and then runs work until ctx is done.
-func serveRole(
-	ctx context.Context, name string, database DatabaseFlags, f OpsFlags, log *slog.Logger, live reloader, work func(context.Context, *slog.Logger, *role) error,
-) error {
-	tel, err := f.start(ctx, name, log, commonMetrics(), roleMetrics(name))
+// serve serves health checks and metrics, waits for the database, and then does its work until ctx is done.
+func (p process) serve(ctx context.Context, log *slog.Logger, do func(context.Context, *slog.Logger, *role) error) error {
+	r := &role{process: p, reload: make(chan os.Signal, 1)}
+	tel, err := p.ops.start(ctx, p.name, log, metricsOf(p.roles...))
 	if err != nil {
 		return err
 	}
 	defer tel.Stop(ctx)
-	ln, err := Listen(ctx, "--ops-listen", f.OpsListen)
+	ln, err := r.listen(ctx, FlagOpsListen, p.ops.OpsListen)
 	if err != nil {
 		return err
 	}
-	r := &role{name: name, tel: tel, ops: "http://" + ln.Addr().String(), live: live, reload: make(chan os.Signal, 1)}
+	r.tel, r.opsURL = tel, "http://"+ln.Addr().String()
+	p.live.OnChange(func(next *OpsFlags) { tel.SetSample(next.TraceSample) })
 	tel.Ready("start", r.started)
 	signal.Notify(r.reload, syscall.SIGHUP) // before waiting for the database, because SIGHUP would end the process
 	defer signal.Stop(r.reload)
 	return tel.ServeWhile(ctx, ln, func(ctx context.Context) error {
-		if r.db, err = database.connect(ctx, log, r); err != nil {
+		if r.db, err = p.database.connect(ctx, log, r); err != nil {
 			return err
 		}
 		defer r.db.Close()
-		return work(ctx, log, r)
+		defer r.close()
+		return do(ctx, log, r)
 	})
 }
 
@@ -99,13 +144,13 @@ func (r *role) watchTopics(name string, client *kgo.Client, log *slog.Logger) (r
 		}
 	}
 	watch := kafka.NewTopicWatch(client, log, needed...)
-	r.tel.Ready("topics", watch.Check)
+	r.ready(name, "topics", watch.Check)
 	return watch.Run
 }
 
-// run runs the parts until ctx is done or one of them fails. From now on the process is ready: what listens for clients has to
-// be bound before.
-func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops string), parts ...func(context.Context) error) error {
+// run does the works until ctx is done or a part of one of them fails; then they stop in turn. From now on the process is ready: what listens for clients
+// has to be bound before.
+func (r *role) run(ctx context.Context, log *slog.Logger, turns ...[]work) error {
 	clock := db.NewClock(r.db, time.Now)
 	r.tel.Ready("clock", clock.Check)
 	epochs := outbox.NewEpochWatch(r.db, log)
@@ -113,24 +158,24 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 	shared := r.live.Shared()
 	settings := processes.NewSettingsWatch(r.db, shared, log)
 	r.tel.Note("settings_differ", settings.Notes)
-	return Announced(ctx, r.db, r.name, shared, log, func(ctx context.Context) error {
+	return announced(ctx, r.db, r.name, shared, log, func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return r.live.Run(ctx, r.reload) })
 		g.Go(func() error { return clock.Run(ctx) })
 		g.Go(func() error { return epochs.Run(ctx) })
 		g.Go(func() error { return settings.Run(ctx) })
-		for _, part := range parts {
-			g.Go(func() error { return part(ctx) })
-		}
+		inTurn(ctx, g, turns)
 		r.up.Store(true)
-		started(r.ops)
+		for _, w := range slices.Concat(turns...) {
+			w.started(r.opsURL)
+		}
 		return g.Wait()
 	})
 }
 
-// Announced does the work of this process, which is announced in the database meanwhile. A process does not begin on a schema
+// announced does the work of this process, which is announced in the database meanwhile. A process does not begin on a schema
 // that was contracted for a later release: it would misread what that release writes.
-func Announced(ctx context.Context, d *db.DB, role string, settings []string, log *slog.Logger, work func(context.Context) error) error {
+func announced(ctx context.Context, d *db.DB, role string, settings []string, log *slog.Logger, work func(context.Context) error) error {
 	if err := migrate.Usable(ctx, d.Pool(), sql.Files, d.Dialect()); err != nil {
 		return err
 	}
@@ -145,7 +190,7 @@ func Announced(ctx context.Context, d *db.DB, role string, settings []string, lo
 func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, r *role) (*db.DB, error) {
 	cfg := f.DatabaseConfig()
 	cfg.MaxConns, cfg.SavepointRetry, cfg.Log, cfg.Tracer = f.DatabaseConns, f.DatabaseSavepoint, log, r.tel.Provider
-	w := &waiting{log: log, ops: r.ops}
+	w := &waiting{log: log, ops: r.opsURL}
 	r.tel.Ready("database", w.check)
 	d, err := db.OpenWhenUp(ctx, cfg, func(err error) { w.failed(ctx, err) })
 	if err != nil {

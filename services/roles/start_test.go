@@ -16,9 +16,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // A wait is told of at once, once a minute after that, and again when its reason changes.
@@ -66,10 +66,12 @@ func TestReadyOnceListening(t *testing.T) {
 	}
 	flags := DatabaseFlags{DatabaseSource: DatabaseSource{DatabaseURL: dbtest.NewDatabase(t)}, DatabaseConns: 4}
 	apitest.Background(t, func(ctx context.Context) error {
-		return serveRole(ctx, "console", flags, OpsFlags{OpsListen: "127.0.0.1:0"}, slog.New(slog.DiscardHandler), (*config.Watched[ConsoleCmd])(nil), func(ctx context.Context, _ *slog.Logger, r *role) error {
-			listening <- r.ops
+		p := process{name: topics.RoleConsole, roles: []string{topics.RoleConsole}, database: flags, ops: OpsFlags{OpsListen: "127.0.0.1:0"}}
+		return p.serve(ctx, slog.New(slog.DiscardHandler), func(ctx context.Context, log *slog.Logger, r *role) error {
+			listening <- r.opsURL
 			<-bound
-			return r.run(ctx, slog.New(slog.DiscardHandler), func(string) { listening <- r.ops }, func(ctx context.Context) error { <-ctx.Done(); return nil })
+			wait := func(ctx context.Context) error { <-ctx.Done(); return nil }
+			return r.run(ctx, log, []work{{parts: []func(context.Context) error{wait}, started: func(ops string) { listening <- ops }}})
 		})
 	})
 	ops := <-listening // there is a database, but no listener

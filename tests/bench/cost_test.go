@@ -25,7 +25,7 @@ const (
 )
 
 // BenchmarkCost measures what one event costs from the request that causes it to the arrival of its webhook: with each role in a process of
-// its own. Each load runs once for every loop:
+// its own, and with all of them in one. Each load runs once for every loop:
 //
 //   - orders-1, orders-100: orders of one company and of a hundred, from 64 clients as fast as they get answers
 //   - clients-100: clients of a hundred companies, the same way
@@ -47,6 +47,10 @@ func BenchmarkCost(b *testing.B) {
 		p := &platform{kit: newKit(b), arrived: map[string]time.Time{}}
 		p.measureCost(p.startApart(costShops))
 	})
+	b.Run("together", func(b *testing.B) {
+		p := &platform{kit: newKit(b), arrived: map[string]time.Time{}}
+		p.measureCost(p.startTogether(costShops))
+	})
 }
 
 // running are the processes of a platform, and the addresses of their metrics.
@@ -66,6 +70,16 @@ func (p *platform) startApart(shops int) running {
 		all.roles[role] = p.startRole(&all, role, append(flags, "--kafka-brokers", brokers)...)
 	}
 	p.process = all.roles["api"]
+	p.open(address, shops)
+	return all
+}
+
+// startTogether starts one process that is all roles, and opens shops.
+func (p *platform) startTogether(shops int) running {
+	p.b.Helper()
+	address, all := freeAddress(p.b), running{roles: map[string]*process{}}
+	p.process = p.startRole(&all, "run", "--listen", address, "--allow-insecure", "--kafka-brokers", strings.Join(dbtest.Broker(p.b), ","))
+	all.roles["run"] = p.process
 	p.open(address, shops)
 	return all
 }

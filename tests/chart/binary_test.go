@@ -216,7 +216,7 @@ func TestFlagsAreUpToDate(t *testing.T) {
 	path, err := binary()
 	require.NoError(t, err)
 	all := map[string][]string{}
-	for _, role := range []string{"api", "console", "dispatcher", "relay"} {
+	for _, role := range []string{"api", "console", "dispatcher", "relay", "run"} {
 		cmd := exec.Command(path, role, "--print-config")
 		cmd.Env = []string{}
 		out, _ := cmd.Output() // required flags are missing, which is no matter here

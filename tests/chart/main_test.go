@@ -132,7 +132,7 @@ func roles(r *Rendered) []Object {
 		if o.Kind() != "Deployment" && o.Kind() != "StatefulSet" {
 			continue
 		}
-		if slices.Contains([]any{"api", "relay", "dispatcher", "console"}, At(pod(o), "metadata", "labels", "app.kubernetes.io/component")) {
+		if slices.Contains([]any{"api", "relay", "dispatcher", "console", "run"}, At(pod(o), "metadata", "labels", "app.kubernetes.io/component")) {
 			all = append(all, o)
 		}
 	}

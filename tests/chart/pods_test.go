@@ -79,7 +79,7 @@ func TestStopAndProbes(t *testing.T) {
 			require.NoError(t, err)
 			require.Less(t, pause+within.Seconds(), grace, "the process ends by itself before it is killed")
 			require.Greater(t, within.Seconds(), 25.0, "and not before it has drained")
-			for probe, path := range map[string]string{"startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": "/readyz"} {
+			for probe, path := range map[string]string{"startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": map[bool]string{false: "/readyz", true: "/readyz?role=api"}[strings.HasSuffix(o.Name(), "-run")]} {
 				require.Equal(t, path, At(c, probe, "httpGet", "path"), "%s: %s", name, o.Name())
 				require.Equal(t, "ops", At(c, probe, "httpGet", "port"))
 			}
@@ -89,7 +89,7 @@ func TestStopAndProbes(t *testing.T) {
 			}
 			require.InDelta(t, 9090, ports["ops"], 0)
 			require.Contains(t, c["args"], "--ops-listen=:9090")
-			if strings.HasSuffix(o.Name(), "-api") {
+			if strings.HasSuffix(o.Name(), "-api") || strings.HasSuffix(o.Name(), "-run") {
 				require.InDelta(t, 8080, ports["http"], 0)
 				require.Contains(t, c["args"], "--listen=:8080")
 			}
@@ -222,7 +222,8 @@ func TestWhoHasTheWebhookKeys(t *testing.T) {
 			}
 		}
 		want := map[string][]string{
-			"full": {"-grid-api/tradegrid", "-grid-console/tradegrid", "-grid-dispatcher-sender/tradegrid"}, "gateway": {"orders-api/tradegrid", "orders-console/tradegrid", "orders-dispatcher/tradegrid"},
+			"single": {"-run/tradegrid"},
+			"full":   {"-grid-api/tradegrid", "-grid-console/tradegrid", "-grid-dispatcher-sender/tradegrid"}, "gateway": {"orders-api/tradegrid", "orders-console/tradegrid", "orders-dispatcher/tradegrid"},
 		}[name]
 		if want == nil {
 			want = []string{"-api/tradegrid", "-dispatcher/tradegrid"}

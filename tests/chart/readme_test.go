@@ -127,7 +127,7 @@ func named(text string) []string {
 		for _, word := range strings.FieldsFunc(part, func(r rune) bool { return strings.ContainsRune(" =,:()\n\"'", r) }) {
 			first, rest, dotted := strings.Cut(word, ".")
 			if dotted && rest != "" && slices.Contains([]string{
-				"api", "relay", "dispatcher", "console", "database", "kafka", "jobs", "networkPolicy", "metrics", "evaluation", "telemetry", "logging", "image", "serviceAccount",
+				"api", "relay", "dispatcher", "console", "run", "database", "kafka", "jobs", "networkPolicy", "metrics", "evaluation", "telemetry", "logging", "image", "serviceAccount",
 			}, first) {
 				found = append(found, word)
 			}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,8 +101,9 @@ func (r *kit) launchFrom(binary string, env []string, args ...string) *role.Proc
 			"--allow-insecure", "--retry-delays=100ms,150ms,200ms,250ms,300ms,350ms,400ms", "--sweep-every=300ms",
 			"--breaker-failures=1000",
 		},
-	}[args[0]]
-	all := append([]string{args[0], "--log-format=json", "--ops-listen=127.0.0.1:0", "--kafka-session=2s"}, flags...)
+	}
+	flags["run"] = slices.Concat(flags["api"], flags["relay"], flags["dispatcher"][1:]) // the flag that two of them have once
+	all := append([]string{args[0], "--log-format=json", "--ops-listen=127.0.0.1:0", "--kafka-session=2s"}, flags[args[0]]...)
 	return spawnFrom(r.t, binary, append(r.env, env...), append(all, args[1:]...)...)
 }
 

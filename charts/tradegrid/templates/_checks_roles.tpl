@@ -42,7 +42,7 @@
 {{- else if .Values.console.pages.url -}}
 {{- $faults = append $faults "console.pages.url: has no effect without console.enabled; set that to true, or leave the URL empty" -}}
 {{- end -}}
-{{- range list "api" "relay" -}}
+{{- range list "api" "relay" "run" -}}
 {{- $faults = concat $faults (include "tradegrid.checkRole" (dict "root" $ "key" . "component" . "values" (get $.Values .)) | fromYamlArray) -}}
 {{- end -}}
 {{- toYaml $faults -}}
@@ -60,7 +60,7 @@
 {{- $faults = append $faults (printf "%s.config.%s: the chart sets it; use %s" $key $flag (get $taken $flag)) -}}
 {{- else if not (has $flag $own) -}}
 {{- $others := list -}}
-{{- range $role, $known := $flags -}}{{- if has $flag $known -}}{{- $others = append $others $role -}}{{- end -}}{{- end -}}
+{{- range $role, $known := omit $flags "run" -}}{{- if has $flag $known -}}{{- $others = append $others $role -}}{{- end -}}{{- end -}}
 {{- $hint := include "tradegrid.nearest" (dict "word" $flag "words" $own) -}}
 {{- if $others -}}{{- $hint = printf "%s has it" (join " or " $others) -}}
 {{- else if $hint -}}{{- $hint = printf "did you mean %s?" $hint -}}
@@ -103,20 +103,22 @@
   "kafka-key-file" "kafka.tls.clientSecret" "kafka-sasl" "kafka.sasl.mechanism" "kafka-username" "kafka.sasl.username"
   "kafka-password-file" "kafka.sasl.passwordSecret" "kafka-session" "kafka.session" "secret-keys-file" "webhooks.keysSecret"
   "max-attempts" "policy.maxAttempts" "delivery-ttl" "policy.deliveryTtl" "event-retention" "policy.eventRetention" -}}
-{{- if eq .component "api" -}}
+{{- if include "tradegrid.does" (dict "component" .component "role" "console") -}}
+{{- $_ := set $taken "trusted-proxies" "console.trustedProxies" -}}
+{{- end -}}
+{{- if include "tradegrid.does" (dict "component" .component "role" "api") -}}
 {{- $_ := set $taken "trusted-proxies" "api.trustedProxies" -}}
 {{- $_ := set $taken "file-store" "files.store" -}}
 {{- range $flag, $value := dict "s3-endpoint" "endpoint" "s3-bucket" "bucket" "s3-region" "region" "s3-path-style" "pathStyle" "s3-role" "role" "s3-access-key-file" "keysSecret" "s3-secret-key-file" "keysSecret" -}}
 {{- $_ := set $taken $flag (printf "files.s3.%s" $value) -}}
 {{- end -}}
 {{- end -}}
-{{- if eq .component "relay" -}}
+{{- if include "tradegrid.does" (dict "component" .component "role" "relay") -}}
 {{- $_ := set $taken "smtp-url" "mail.urlSecret: it may hold a password, which would stand in a ConfigMap" -}}
 {{- $_ := set $taken "smtp-url-file" "mail.urlSecret" -}}
 {{- $_ := set $taken "mail-from" "mail.from" -}}
 {{- end -}}
-{{- if eq .component "console" -}}
-{{- $_ := set $taken "trusted-proxies" "console.trustedProxies" -}}
+{{- if include "tradegrid.does" (dict "component" .component "role" "console") -}}
 {{- $_ := set $taken "cell" "cell" -}}
 {{- $_ := set $taken "admin-listen" "console.service" -}}
 {{- $_ := set $taken "admin-tokens-file" "console.tokensSecret" -}}
@@ -140,7 +142,7 @@ ran, and takes one of two values without a word.
 */}}
 {{- define "tradegrid.checkEnv" -}}
 {{- $faults := list -}}
-{{- $all := list "api" "relay" "dispatcher" "console" -}}
+{{- $all := list "api" "relay" "dispatcher" "console" "run" -}}
 {{- $lists := list (dict "key" "extraEnv" "list" .Values.extraEnv "components" $all) (dict "key" "jobs.extraEnv" "list" .Values.jobs.extraEnv "components" (list "relay")) -}}
 {{- range $all -}}
 {{- $lists = append $lists (dict "key" (printf "%s.extraEnv" .) "list" (get $.Values .).extraEnv "components" (list .)) -}}

@@ -19,31 +19,31 @@
 - shed-pool-wait
 {{- end -}}
 
-{{/* Takes root, component and values. */}}
+{{/* Takes what the pod takes. */}}
 {{- define "tradegrid.config" -}}
 {{- $values := .root.Values -}}
 {{- $config := dict "log-level" $values.logging.level "log-format" $values.logging.format "trace-sample" $values.telemetry.traceSample -}}
 {{- /* The process exits by itself, with a message, shortly before Kubernetes would kill it. */ -}}
 {{- $_ := set $config "stop-within" (printf "%ds" (sub (int $values.terminationGracePeriodSeconds) (add (int .values.preStopSeconds) 3))) -}}
 {{- with $values.telemetry.otlpEndpoint -}}{{- $_ := set $config "otlp-endpoint" . -}}{{- end -}}
-{{- if has .component (list "api" "console") -}}
-{{- with .values.trustedProxies -}}{{- $_ := set $config "trusted-proxies" . -}}{{- end -}}
+{{- if has .component (list "api" "console" "run") -}}
+{{- with (ternary $values.console $values.api (eq .component "console")).trustedProxies -}}{{- $_ := set $config "trusted-proxies" . -}}{{- end -}}
 {{- end -}}
-{{- if and (eq .component "console") $values.console.pages.oidc.issuer -}}
+{{- if and .operators $values.console.pages.oidc.issuer -}}
 {{- $oidc := $values.console.pages.oidc -}}
 {{- $_ := set $config "oidc-issuer" $oidc.issuer -}}
 {{- $_ := set $config "oidc-client-id" $oidc.clientId -}}
 {{- with $oidc.emailDomains -}}{{- $_ := set $config "oidc-email-domains" . -}}{{- end -}}
 {{- if $oidc.clientSecret.name -}}{{- $_ := set $config "oidc-client-secret-file" "/etc/tradegrid/operators/client-secret" -}}{{- end -}}
 {{- end -}}
-{{- if eq .component "relay" -}}
+{{- if include "tradegrid.does" (dict "component" .component "role" "relay") -}}
 {{- with $values.mail.from -}}{{- $_ := set $config "mail-from" . -}}{{- end -}}
 {{- end -}}
 {{- if eq .component "dispatcher" -}}
 {{- $_ := set $config "roles" .values.roles -}}
 {{- $_ := set $config "static-membership" .values.staticMembership -}}
 {{- end -}}
-{{- if and $values.evaluation.enabled $values.evaluation.receiver (has .component (list "api" "dispatcher")) -}}
+{{- if and $values.evaluation.enabled $values.evaluation.receiver (has .component (list "api" "dispatcher" "run")) -}}
 {{- $_ := set $config "allow-insecure" true -}}
 {{- end -}}
 {{- range $key, $value := .values.config -}}

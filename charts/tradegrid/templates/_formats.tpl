@@ -119,7 +119,7 @@ pass, except with `required`.
 
 {{- define "tradegrid.checkFormats" -}}
 {{- $groups := dict
-  "{role}" (list "api" "relay" "dispatcher" "dispatcher.sets.*" "console")
+  "{role}" (list "api" "relay" "dispatcher" "dispatcher.sets.*" "console" "run")
   "{dispatcher}" (list "dispatcher" "dispatcher.sets.*")
   "{resources}" (list "api.resources" "relay.resources" "dispatcher.resources" "dispatcher.sets.*.resources" "console.resources" "jobs.resources" "jobs.check.resources"
     "evaluation.resources" "evaluation.cockroach.resources" "evaluation.kafka.resources") -}}

@@ -41,6 +41,20 @@ tradegrid.io/set: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
+{{/*
+What a Service selects: the pods of its role, or all that do its work while there are others, so that a change from the ones to the
+others leaves no moment without a pod. Takes root and component.
+*/}}
+{{- define "tradegrid.serving" -}}
+{{- if include "tradegrid.together" .root -}}
+app.kubernetes.io/name: {{ include "tradegrid.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
+tradegrid.io/{{ .component }}: "true"
+{{- else -}}
+{{- include "tradegrid.selectorLabels" . -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Labels of objects. Takes root and component. */}}
 {{- define "tradegrid.labels" -}}
 {{ include "tradegrid.selectorLabels" . }}

@@ -1,4 +1,4 @@
-{{/* Takes root, component, database, kafka and job. */}}
+{{/* Takes root, component, database, kafka, job, and console: whether the pod serves it. */}}
 {{- define "tradegrid.rolePolicy" }}
 {{- $policy := .root.Values.networkPolicy }}
 ---
@@ -21,13 +21,13 @@ spec:
   ingress: []
   {{- else }}
   ingress:
-    {{- if eq .component "api" }}
+    {{- if include "tradegrid.does" (dict "component" .component "role" "api") }}
     - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.api.from "ports" (list 8080)) | nindent 6 | trim }}
     {{- end }}
-    {{- if and (eq .component "console") $policy.console.from }}
+    {{- if and .console $policy.console.from }}
     - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.console.from "ports" (list 8081)) | nindent 6 | trim }}
     {{- end }}
-    {{- if and (eq .component "console") .root.Values.console.pages.url $policy.pages.from }}
+    {{- if and .console .root.Values.console.pages.url $policy.pages.from }}
     - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.pages.from "ports" (list 8084)) | nindent 6 | trim }}
     {{- end }}
     - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.ops.from "ports" (list 9090)) | nindent 6 | trim }}
@@ -43,13 +43,13 @@ spec:
     {{- if .kafka }}
     - {{ include "tradegrid.backendPeers" (dict "root" .root "part" "kafka") | nindent 6 | trim }}
     {{- end }}
-    {{- if and (eq .component "api") (eq .root.Values.files.store "s3") }}
+    {{- if and (include "tradegrid.does" (dict "component" .component "role" "api")) (eq .root.Values.files.store "s3") }}
     - {{ include "tradegrid.urlPeers" (dict "policy" $policy.s3 "url" .root.Values.files.s3.endpoint) | nindent 6 | trim }}
     {{- end }}
-    {{- if and (eq .component "console") .root.Values.console.pages.oidc.issuer }}
+    {{- if and .console .root.Values.console.pages.oidc.issuer }}
     - {{ include "tradegrid.urlPeers" (dict "policy" $policy.oidc "url" .root.Values.console.pages.oidc.issuer) | nindent 6 | trim }}
     {{- end }}
-    {{- if and (eq .component "relay") .root.Values.mail.urlSecret.name }}
+    {{- if and (include "tradegrid.does" (dict "component" .component "role" "relay")) .root.Values.mail.urlSecret.name }}
     - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.smtp.to "ports" $policy.smtp.ports) | nindent 6 | trim }}
     {{- end }}
     {{- if and .root.Values.telemetry.otlpEndpoint (not .job) }}
@@ -122,7 +122,8 @@ metadata:
 spec:
   podSelector:
     matchLabels:
-      {{- include "tradegrid.selectorLabels" (dict "root" . "component" "dispatcher") | nindent 6 }}
+      app.kubernetes.io/name: {{ include "tradegrid.name" . | quote }}
+      app.kubernetes.io/instance: {{ .Release.Name | quote }}
       tradegrid.io/sender: "true"
   policyTypes: [Egress]
   egress:
@@ -157,9 +158,14 @@ spec:
 {{/* The proxies between senders and receivers, as YAML. */}}
 {{- define "tradegrid.egressProxies" -}}
 {{- $proxies := list -}}
+{{- if include "tradegrid.apart" . -}}
 {{- range include "tradegrid.dispatcherSets" . | fromJson -}}
 {{- $proxy := get .config "egress-proxy" -}}
 {{- if and $proxy (has "sender" .roles) -}}{{- $proxies = append $proxies $proxy -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if include "tradegrid.together" . -}}
+{{- with get .Values.run.config "egress-proxy" -}}{{- $proxies = append $proxies . -}}{{- end -}}
 {{- end -}}
 {{- uniq $proxies | toYaml -}}
 {{- end -}}

@@ -21,7 +21,13 @@ metadata:
     {{- if not .job }}
     tradegrid.io/metrics: "true"
     {{- end }}
-    {{- if and (eq .component "dispatcher") (has "sender" $own.roles) }}
+    {{- if include "tradegrid.does" (dict "component" .component "role" "api") }}
+    tradegrid.io/api: "true"
+    {{- end }}
+    {{- if or (eq .component "console") (and (eq .component "run") $v.console.enabled) }}
+    tradegrid.io/console: "true"
+    {{- end }}
+    {{- if or (eq .component "run") (and (eq .component "dispatcher") (has "sender" $own.roles)) }}
     tradegrid.io/sender: "true"
     {{- end }}
     {{- with mustMerge (deepCopy (default dict $own.podLabels)) $v.podLabels $v.commonLabels }}
@@ -106,16 +112,18 @@ spec:
       {{- include "tradegrid.container" . | nindent 6 }}
       {{- if not .job }}
       ports:
-        {{- if eq .component "api" }}
+        {{- if include "tradegrid.does" (dict "component" .component "role" "api") }}
         - {name: http, containerPort: 8080, protocol: TCP}
-        {{- else if eq .component "console" }}
-        - {name: http, containerPort: 8081, protocol: TCP}
+        {{- end }}
+        {{- if .operators }}
+        - {name: {{ ternary "admin" "http" (eq .component "run") }}, containerPort: 8081, protocol: TCP}
         {{- if .root.Values.console.pages.url }}
         - {name: pages, containerPort: 8084, protocol: TCP}
         {{- end }}
         {{- end }}
         - {name: ops, containerPort: 9090, protocol: TCP}
-      {{- range $probe, $path := dict "startupProbe" "/livez" "livenessProbe" "/livez" "readinessProbe" "/readyz" }}
+      {{- /* An API that shares its pod with a dispatcher takes requests while that one has no brokers. */}}
+      {{- range $probe, $path := dict "startupProbe" "/livez" "livenessProbe" "/livez" "readinessProbe" (ternary "/readyz?role=api" "/readyz" (eq .component "run")) }}
       {{ $probe }}: {{ merge (dict "httpGet" (dict "path" $path "port" "ops")) (default dict (get $own $probe)) (get $v $probe) | toJson }}
       {{- end }}
       {{- with int $own.preStopSeconds }}

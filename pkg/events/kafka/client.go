@@ -34,6 +34,7 @@ type Config struct {
 	// FetchWait is how long the brokers hold an empty fetch of a consumer group; 500 ms. New records end it, but a partition whose
 	// window was full joins the next one, so a long wait limits what one busy partition among idle ones can do.
 	FetchWait time.Duration
+	DrainWait time.Duration // how long a member of a consumer group waits for its records in flight at shutdown; 25 s
 	Log       *slog.Logger
 }
 

@@ -29,7 +29,6 @@ type ConsumerConfig struct {
 	MaxBatch      int           // maximum number of records per poll and per call of HandleBatch; 500
 	CommitEvery   time.Duration // interval between commits; 200 ms
 	RevokeWait    time.Duration // how long to wait for records in flight of a revoked partition; 5 s
-	DrainWait     time.Duration // the same for all partitions at shutdown; 25 s
 
 	// Handle is called with one record of a partition at a time and must return soon: longer work continues
 	// in the background and ends with [Record.Done]. A call that blocks delays only its own partition.
@@ -58,9 +57,9 @@ func (c *ConsumerConfig) setDefaults() error {
 	c.BatchCalls = positive(c.BatchCalls, 4)
 	c.CommitEvery = positive(c.CommitEvery, 200*time.Millisecond)
 	c.RevokeWait = positive(c.RevokeWait, 5*time.Second)
-	c.DrainWait = positive(c.DrainWait, 25*time.Second)
 	config.Complete(&c.Client.Settings)
 	c.Client.FetchWait = positive(c.Client.FetchWait, 500*time.Millisecond)
+	c.Client.DrainWait = positive(c.Client.DrainWait, 25*time.Second)
 	return nil
 }
 
@@ -311,7 +310,7 @@ func (c *consumer) all() []*partition {
 func (c *consumer) drain() {
 	c.client.AllowRebalance()
 	all := c.all()
-	waitFor(all, c.cfg.DrainWait)
+	waitFor(all, c.cfg.Client.DrainWait)
 	c.mu.Lock()
 	c.stopped = true
 	c.mu.Unlock()

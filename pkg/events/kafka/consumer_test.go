@@ -243,7 +243,7 @@ func TestRebalancesLoseNothing(t *testing.T) {
 	}
 	member := func(held chan<- string) kafka.ConsumerConfig {
 		return kafka.ConsumerConfig{
-			Group: "g", MaxBatch: 50, RevokeWait: 200 * time.Millisecond, DrainWait: 200 * time.Millisecond,
+			Group: "g", MaxBatch: 50, RevokeWait: 200 * time.Millisecond,
 			Handle: func(_ context.Context, r *kafka.Record) {
 				if held != nil && rand.IntN(10) == 0 {
 					select {
@@ -261,6 +261,7 @@ func TestRebalancesLoseNothing(t *testing.T) {
 			},
 		}
 	}
+	b.cfg.DrainWait = 200 * time.Millisecond
 	b.start(t, member(nil))
 	sent := 0
 	for range rounds {

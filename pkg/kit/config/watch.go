@@ -108,6 +108,14 @@ func Part[T, C any](w *Watcher[T], of func(*T) *C) *Watched[C] {
 	return &Watched[C]{onChange: func(do func(*C)) { w.OnChange(func(next *T) { do(of(next)) }) }, run: w.Run, shared: w.Shared}
 }
 
+// Within returns the watcher of a part of the settings of a command, which of finds in its struct; nil if p is nil.
+func Within[C, P any](p *Watched[C], of func(*C) *P) *Watched[P] {
+	if p == nil {
+		return nil
+	}
+	return &Watched[P]{onChange: func(do func(*P)) { p.OnChange(func(next *C) { do(of(next)) }) }, run: p.run, shared: p.shared}
+}
+
 // OnChange is [Watcher.OnChange] for the command. On a nil watcher it has no effect.
 func (p *Watched[C]) OnChange(do func(*C)) {
 	if p != nil {

@@ -143,6 +143,15 @@ func (t *Telemetry) Ready(name string, check Check) {
 	t.checks[name] = check
 }
 
+// ReadyOf adds a check of one of several roles of the process to /readyz, which names the role. An empty role is [Telemetry.Ready].
+// /readyz?role= leaves out the checks of other roles than the one asked for.
+func (t *Telemetry) ReadyOf(role, name string, check Check) {
+	if role != "" {
+		name = role + "/" + name
+	}
+	t.Ready(name, check)
+}
+
 // Note adds notes to /readyz that do not affect readiness. The function returns the current notes, none if empty.
 func (t *Telemetry) Note(name string, note func() []string) {
 	t.mu.Lock()
@@ -162,6 +171,7 @@ func (t *Telemetry) Handler() http.Handler {
 func (t *Telemetry) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
+	asked := r.URL.Query().Get("role")
 	t.mu.Lock()
 	checks, allNotes := maps.Clone(t.checks), maps.Clone(t.notes)
 	t.mu.Unlock()
@@ -170,6 +180,9 @@ func (t *Telemetry) ready(w http.ResponseWriter, r *http.Request) {
 		reasons["process"] = "is stopping"
 	}
 	for name, check := range checks {
+		if of, _, several := strings.Cut(name, "/"); several && asked != "" && of != asked {
+			continue
+		}
 		if err := check(ctx); err != nil {
 			reasons[name] = err.Error()
 		}

@@ -86,6 +86,26 @@ func TestReadinessNamesItsReasons(t *testing.T) {
 }
 
 // A check gets a deadline of its own: one that hangs is a reason, not an answer that never comes.
+// Where a process has several roles, /readyz names the one whose check failed, and answers for each alone: an API does not stop taking
+// requests because the dispatcher beside it has no brokers.
+func TestReadinessOfOneRoleOfSeveral(t *testing.T) {
+	t.Parallel()
+	tel := start(t, export.Config{})
+	var database error
+	tel.ReadyOf("", "database", func(context.Context) error { return database })
+	tel.ReadyOf("relay", "kafka", func(context.Context) error { return nil })
+	tel.ReadyOf("dispatcher", "kafka", func(context.Context) error { return errors.New("away") })
+	_, h := getHealth(t, tel, "/readyz")
+	require.Equal(t, map[string]string{"dispatcher/kafka": "away"}, h.Reasons)
+	for role, want := range map[string]int{"api": http.StatusOK, "relay": http.StatusOK, "dispatcher": http.StatusServiceUnavailable} {
+		status, _ := getHealth(t, tel, "/readyz?role="+role)
+		require.Equal(t, want, status, role)
+	}
+	database = errors.New("gone")
+	_, h = getHealth(t, tel, "/readyz?role=api")
+	require.Equal(t, map[string]string{"database": "gone"}, h.Reasons)
+}
+
 func TestReadinessChecksHaveADeadline(t *testing.T) {
 	t.Parallel()
 	tel := start(t, export.Config{})
