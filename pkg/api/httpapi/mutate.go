@@ -11,34 +11,38 @@ import (
 // Mutate runs a change and stores its response for replays in the same transaction.
 // change may run several times; it must touch only the transaction and its result.
 func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, change func(context.Context, *db.Tx) (T, error), opts ...db.Option) (*Reply[T], error) {
-	var reply *Reply[T]
-	err := d.RunTx(ctx, name, func(ctx context.Context, tx *db.Tx) (err error) {
+	r, err := mutate(ctx, d, call, name, func(ctx context.Context, tx *db.Tx) (any, error) { return change(ctx, tx) }, opts...)
+	return &Reply[T]{r}, err
+}
+
+func mutate(ctx context.Context, d *db.DB, call *Call, name string, change func(context.Context, *db.Tx) (any, error), opts ...db.Option) (r reply, err error) {
+	err = d.RunTx(ctx, name, func(ctx context.Context, tx *db.Tx) error {
 		body, err := change(ctx, tx)
 		if err != nil {
 			return err
 		}
-		encoded, err := call.storeResponse(tx, body, nil)
-		reply = &Reply[T]{Body: body, raw: encoded, status: call.status}
+		r, err = call.storeResponse(tx, body, nil)
 		return err
 	}, append(call.txOptions(), opts...)...)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		call.committed()
 	}
-	call.committed()
-	return reply, nil
+	return r, err
 }
 
-// storeResponse stores the response in the transaction of the change, and returns its body as JSON; raw is that, if body is encoded
-// already.
-func (c *Call) storeResponse(tx *db.Tx, body any, raw json.RawMessage) (json.RawMessage, error) {
-	resp, err := c.response(reply{body: body, raw: raw, status: c.status})
+// storeResponse stores the response in the transaction of the change, and returns it as it is stored; raw is the body as JSON, if it
+// is encoded already.
+func (c *Call) storeResponse(tx *db.Tx, body any, raw json.RawMessage) (reply, error) {
+	r := reply{body: body, raw: raw, status: c.status}
+	resp, err := c.response(r)
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
 	if err := c.req.audit(tx, body); err != nil {
-		return nil, fmt.Errorf("record change: %w", err)
+		return reply{}, fmt.Errorf("record change: %w", err)
 	}
-	return resp.body, c.claim.StoreIn(tx, resp.stored())
+	r.raw = resp.body
+	return r, c.claim.StoreIn(tx, resp.stored())
 }
 
 // txOptions returns the options of the transaction that executes the call: how to find out whether a commit with an
