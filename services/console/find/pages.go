@@ -5,7 +5,6 @@ package find
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -22,19 +21,13 @@ var files embed.FS
 // Pages are the pages of the area.
 type Pages struct{}
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "find" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "find", Templates: files, Routes: []web.Page{
 		web.Get(web.Home, "", "/find", pages.find),
 		web.Get(web.Home, "", "/go/{id}", pages.goTo),
 		web.Get(web.Account, "", "/go/{id}", pages.goHome).For(web.SignedIn),
-	}
+	}}
 }
 
 type findPage struct {

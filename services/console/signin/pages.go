@@ -6,7 +6,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -38,15 +37,9 @@ type Pages struct {
 	Log       *slog.Logger
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "signin" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "signin", Templates: files, Routes: []web.Page{
 		web.Get(web.Account, "", "/sign-in", pages.form).For(web.Anyone),
 		web.Post(web.Account, "", "/sign-in", pages.enter).For(web.Anyone),
 		web.Get(web.Account, "", "/sign-in/code", pages.codeForm).For(web.Anyone),
@@ -62,7 +55,7 @@ func (pages *Pages) Routes() []web.Page {
 		web.Get(web.Account, "", "/link/{token}", pages.linkForm).For(web.Anyone),
 		web.Post(web.Account, "", "/link/{token}", pages.useLink).For(web.Anyone),
 		web.Post(web.Account, "", "/sign-out", pages.leave).For(web.Anyone),
-	}
+	}}
 }
 
 // page is any page of this area: a form with a sentence above, other ways in, and links below.

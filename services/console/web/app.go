@@ -98,7 +98,7 @@ const (
 )
 
 // New returns the console with the pages of these areas.
-func New(cfg Config, areas ...Pages) (*App, error) {
+func New(cfg Config, pages ...Pages) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -111,16 +111,20 @@ func New(cfg Config, areas ...Pages) (*App, error) {
 		return nil, err
 	}
 	if cfg.Gallery {
-		areas = append(areas, gallery{})
+		pages = append(pages, gallery{})
 	}
-	if a.views, err = newViews(a, areas); err != nil {
+	folders := make([]Folder, len(pages))
+	for i, p := range pages {
+		folders[i] = p.Folder()
+	}
+	if a.views, err = newViews(a, folders); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", a.assets)
 	mux.HandleFunc("GET /{$}", a.entrance)
-	for _, pages := range areas {
-		for _, p := range pages.Routes() {
+	for _, folder := range folders {
+		for _, p := range folder.Routes {
 			a.pages = append(a.pages, p)
 			pageDuration.WithLabelValues(p.pattern(), "200") // it is there before the first request
 			if p.watch != nil {
