@@ -88,11 +88,6 @@ func (f *Filter) narrow(ctx context.Context, d db.Querier, q *list.Query, by acc
 	return nil
 }
 
-// Get reads one client.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Client, error) {
-	return table.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // Create creates a client. An unknown assignedToId, groupId or priceListId is 404.
 func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fields) (Client, error) {
 	c := Client{Fields: in, Standing: Standing{Status: StatusActive}, CreatedByID: by.Actor}

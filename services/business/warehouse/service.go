@@ -102,11 +102,6 @@ func nameOf(names map[uuid.UUID]string, id *uuid.UUID) *string {
 	return new(names[*id])
 }
 
-// Get reads one warehouse.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Warehouse, error) {
-	return table.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // Create creates a warehouse in the given branch, or in the first open branch that has none.
 //
 // Errors: 404 for a reference, 409 BRANCH_WAREHOUSE_EXISTS, 409 BRANCH_NOT_AVAILABLE.
