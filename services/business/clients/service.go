@@ -41,34 +41,30 @@ func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // List returns a page of clients. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
-	q, err := items.Query(by.Company, f)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.narrow(ctx, s.cfg.DB, q, by); err != nil {
-		return nil, err
-	}
-	page, err := items.Fetch(ctx, s.cfg.DB, q)
-	if err != nil {
-		return nil, err
-	}
-	return page, nameAssigned(ctx, s, by.Company, page.Items, func(i *ListItem) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+	return pageWith(ctx, s, items, by, f, func(i *ListItem) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
 }
 
 // whole is [Service.List] with all fields of each client.
 func (s *Service) whole(ctx context.Context, by access.Caller, f Filter) (*list.Page[whole], error) {
-	q, err := files.Query(by.Company, f)
+	return pageWith(ctx, s, files, by, f, func(i *whole) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+}
+
+// pageWith reads a page of clients in a form that has the person assigned to each, and names that person.
+func pageWith[T any](
+	ctx context.Context, s *Service, view *list.View[T, Filter], by access.Caller, f Filter, assigned func(*T) (*uuid.UUID, **string),
+) (*list.Page[T], error) {
+	q, err := view.Query(by.Company, f)
 	if err != nil {
 		return nil, err
 	}
 	if err := f.narrow(ctx, s.cfg.DB, q, by); err != nil {
 		return nil, err
 	}
-	page, err := files.Fetch(ctx, s.cfg.DB, q)
+	page, err := view.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
 	}
-	return page, nameAssigned(ctx, s, by.Company, page.Items, func(i *whole) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+	return page, nameAssigned(ctx, s, by.Company, page.Items, assigned)
 }
 
 // narrow adds the conditions that tags cannot express.
