@@ -196,7 +196,7 @@ func (c *Cmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls 
 		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
 		MailDir: c.mailDir(),
 	}
-	dm := &demo{info: &info, domains: all, state: c.State, data: c.DemoData, now: time.Now(), out: out, log: log, settled: routed(d, client)}
+	dm := &demo{info: &info, domains: all, state: c.State, data: c.DemoData, now: time.Now(), out: out, settled: routed(d, client)}
 	if err := dm.seed(ctx); ctx.Err() != nil {
 		return g.Wait() // ends by itself, because somebody pressed Ctrl-C or a part failed
 	} else if err != nil {
