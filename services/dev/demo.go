@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -58,7 +57,6 @@ type demo struct {
 	data    string    // --demo-data
 	now     time.Time // end of the history that the data show
 	out     io.Writer
-	log     *slog.Logger
 	settled func(ctx context.Context, id tenant.ID) error // waits until the events of the data are routed
 	seeded
 }

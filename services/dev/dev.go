@@ -160,7 +160,7 @@ func (c *Cmd) runAll(ctx context.Context, log *slog.Logger, out io.Writer, ls se
 	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) { c.tell(out, d) }})
 	srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
 	g.Go(func() error { return serveHooks(srv, ls[flagReceiverListen]) })
-	dm := &demo{info: run.info, state: c.State, data: c.DemoData, now: time.Now(), out: out, log: log}
+	dm := &demo{info: run.info, state: c.State, data: c.DemoData, now: time.Now(), out: out}
 	seeded := make(chan struct{})
 	run.extra.Prepare = func(ctx context.Context, all *roles.Domains, client *kgo.Client) error {
 		dm.domains, dm.settled = all, routed(all.DB, client)

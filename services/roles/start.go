@@ -16,14 +16,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/idempotency"
+	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
 	"github.com/tradegrid/tradegrid/pkg/kit/telemetry/export"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/migrate"
+	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/pkg/store/processes"
+	"github.com/tradegrid/tradegrid/pkg/store/quota"
 	"github.com/tradegrid/tradegrid/schemas/sql"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -250,4 +258,40 @@ func (w *waiting) over(ctx context.Context) {
 	if w.last != nil {
 		w.log.InfoContext(ctx, "the database is up")
 	}
+}
+
+// Change makes one change of a company in a transaction of its own, for an operator.
+func Change[T any](
+	ctx context.Context, d *db.DB, name string, id tenant.ID, run func(context.Context, *db.Tx, access.Caller) (T, error),
+) (v T, err error) {
+	err = d.RunTx(ctx, name, func(ctx context.Context, tx *db.Tx) (err error) {
+		v, err = run(ctx, tx, access.System(id))
+		return err
+	})
+	return v, err
+}
+
+// ChangeWith is [Change] with an input.
+func ChangeWith[F, T any](
+	ctx context.Context, d *db.DB, name string, id tenant.ID, run func(context.Context, *db.Tx, access.Caller, F) (T, error), in F,
+) (T, error) {
+	return Change(ctx, d, name, id, func(ctx context.Context, tx *db.Tx, by access.Caller) (T, error) { return run(ctx, tx, by, in) })
+}
+
+// CreateCompany makes a company in a transaction of its own.
+func (all *Domains) CreateCompany(ctx context.Context, in company.NewCompany) (c company.Company, err error) {
+	err = all.DB.RunTx(ctx, "company.create", func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = all.Company.Create(ctx, tx, in)
+		return err
+	})
+	return c, err
+}
+
+// CleanupJobs are the rows of all tables that expire.
+func CleanupJobs() []cleanup.Job {
+	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob, processes.CleanupJob, ownermail.CleanupJob}, outbox.CleanupJobs())
+	for _, d := range Declared() {
+		jobs = append(jobs, d.Cleanup...)
+	}
+	return jobs
 }

@@ -68,7 +68,7 @@ func TestHostileFilesWithinTheMemoryOfThePod(t *testing.T) {
 	}
 	close(files)
 	wg.Wait()
-	for _, in := range hostile.Requests(t) {
+	for _, in := range hostileRequests(t) {
 		header := http.Header{"Authorization": {"Bearer " + r.token}}
 		for name, value := range in.Header {
 			header.Set(name, value)

@@ -206,32 +206,22 @@ func (a *API) App() *fiber.App { return a.server.App() }
 // Serve accepts requests on the listener until ctx ends, then gives running requests up to 25 s to finish.
 func (a *API) Serve(ctx context.Context, ln net.Listener) error { return a.server.Serve(ctx, ln) }
 
-// Reply is the result of an operation.
-type Reply[T any] struct {
-	Body   T
-	raw    []byte // the body as stored for replays
-	status int    // 0 = that of the operation
-
-	written bool // Body is empty: raw is the body
-}
+// Reply is the result of an operation with a body of type T.
+type Reply[T any] struct{ reply }
 
 // reply is a [Reply] with a body of any type. What is done with all of them takes this one: generic code is compiled anew for each
 // type, of which there are hundreds.
 type reply struct {
 	body   any
-	raw    []byte
-	status int
-}
-
-func (r *Reply[T]) plain() reply {
-	if r.written {
-		return reply{nil, r.raw, r.status}
-	}
-	return reply{r.Body, r.raw, r.status}
+	raw    []byte // the body as JSON, if it is encoded already
+	status int    // 0 = that of the operation
 }
 
 // OK returns a reply with a body.
-func OK[T any](body T) *Reply[T] { return &Reply[T]{Body: body} }
+func OK[T any](body T) *Reply[T] { return &Reply[T]{reply{body: body}} }
+
+// Written returns a reply whose body is already encoded as JSON; T only describes it.
+func Written[T any](body []byte) *Reply[T] { return &Reply[T]{reply{raw: body}} }
 
 // None is the body of an operation that returns 204.
 type None struct{}
@@ -239,17 +229,17 @@ type None struct{}
 // Register adds an operation: its route, its checks, and its entry in the API description.
 // I is a struct that embeds [Call], declares parameters as fields tagged path, query or header, and holds the body in the field Body.
 func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[T], error)) {
-	a.register(op, reflect.TypeFor[I](), reflect.TypeFor[T](), func(ctx context.Context, in any) (reply, error) {
-		r, err := handle(ctx, in.(*I)) //nolint:errcheck,forcetypeassert // register makes it
+	a.register(op, reflect.TypeFor[I](), reflect.TypeFor[T](), func(ctx context.Context, in input) (reply, error) {
+		r, err := handle(ctx, any(in).(*I)) //nolint:errcheck,forcetypeassert // register makes it
 		if err != nil {
 			return reply{}, err
 		}
-		return r.plain(), nil
+		return r.reply, nil
 	})
 }
 
 // register is [Register] for an input and a body of these types; handle gets a pointer to the input.
-func (a *API) register(op Op, input, body reflect.Type, handle func(context.Context, any) (reply, error)) {
+func (a *API) register(op Op, params, body reflect.Type, handle func(context.Context, input) (reply, error)) {
 	if op.Status == 0 {
 		op.Status = http.StatusOK
 	}
@@ -261,7 +251,7 @@ func (a *API) register(op Op, input, body reflect.Type, handle func(context.Cont
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
-	o.binder = binding.New(a.desc.Components.Schemas, op.Path, input, reflect.TypeFor[Call]())
+	o.binder = binding.New(a.desc.Components.Schemas, op.Path, params, reflect.TypeFor[Call]())
 	if op.body != nil {
 		o.binder.DescribeBody(op.body(a.desc.Components.Schemas))
 	}
@@ -271,11 +261,11 @@ func (a *API) register(op Op, input, body reflect.Type, handle func(context.Cont
 		ho.RequestBody = &huma.RequestBody{Required: true, Description: "the file as it is", Content: fileContent(op.Uploads)}
 	}
 	o.run = func(ctx context.Context, r *request) (*response, error) {
-		in := reflect.New(input)
+		in := reflect.New(params)
 		if err := r.bind(in.Elem()); err != nil {
 			return nil, err
 		}
-		got, err := handle(ctx, in.Interface())
+		got, err := handle(ctx, in.Interface().(input)) //nolint:errcheck,forcetypeassert // params embeds Call
 		if err != nil {
 			stored, err := r.call.claim.Recover(ctx, err)
 			return replay(stored), err

@@ -4,6 +4,7 @@ import (
 	_ "embed" // of scripts
 	"fmt"
 	"html/template"
+	"mime"
 	"net/url"
 	"slices"
 	"strings"
@@ -162,4 +163,13 @@ func render(t *template.Template, data any) ([]byte, error) {
 		return nil, fmt.Errorf("render page %s: %w", t.Name(), err)
 	}
 	return []byte(page.String()), nil
+}
+
+// Charset is the encoding of the text in the body, as the parameter of Content-Type names it; "" = it has none.
+func (c *Call) Charset() string {
+	_, params, err := mime.ParseMediaType(c.req.header(fiber.HeaderContentType))
+	if err != nil {
+		return "" // the media type was checked
+	}
+	return params["charset"]
 }

@@ -3,7 +3,9 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -87,82 +89,87 @@ func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) 
 }
 
 // input is a pointer to a struct that embeds [Call].
-type input[I any] interface {
-	*I
-	caller() *Call
-}
+type input interface{ caller() *Call }
 
 func (c *Call) caller() *Call { return c }
 
 // Own is the input of an operation without parameters.
 type Own struct{ Call }
 
-// View adds a GET with the parameters in I. A POST that changes nothing says so in its path.
-func View[I any, P input[I], T any](r *Routes, path, id, summary string, read func(context.Context, P) (T, error), edits ...Edit) {
+// View adds a GET with the parameters in the struct that P points to. A POST that changes nothing says so in its path.
+func View[P input, T any](r *Routes, path, id, summary string, read func(context.Context, P) (T, error), edits ...Edit) {
 	view(r, r.op(http.MethodGet, path, id, summary, http.StatusOK, edits), read)
 }
 
-func view[I any, P input[I], T any](r *Routes, op Op, read func(context.Context, P) (T, error)) {
+func view[P input, T any](r *Routes, op Op, read func(context.Context, P) (T, error)) {
 	op.OneTx = false
-	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
-		v, err := read(ctx, in)
-		return OK(v), err
+	r.api.register(op, reflect.TypeFor[P]().Elem(), reflect.TypeFor[T](), func(ctx context.Context, in input) (reply, error) {
+		v, err := read(ctx, in.(P)) //nolint:errcheck,forcetypeassert // register makes it
+		return reply{body: v}, err
 	})
 }
 
-// Change adds a POST that makes a change in one transaction, which also stores the response for replays. I holds its
-// parameters, and its body in the field Body.
-func Change[I any, P input[I], T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, P) (T, error), edits ...Edit) {
+// Change adds a POST that makes a change in one transaction, which also stores the response for replays. The struct that P points to
+// holds its parameters, and its body in the field Body.
+func Change[P input, T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, P) (T, error), edits ...Edit) {
 	change(r, r.op(http.MethodPost, path, id, summary, http.StatusOK, edits), run)
 }
 
 // ChangePrepared is [Change] for a change that needs something which must not be in its transaction, such as a file that is stored
 // elsewhere. prepare makes it, and run, which may be called several times, makes the change.
-func ChangePrepared[I any, P input[I], V, T any](
+func ChangePrepared[P input, V, T any](
 	r *Routes, path, id, summary string, prepare func(context.Context, P) (V, error), run func(context.Context, *db.Tx, P, V) (T, error), edits ...Edit,
 ) {
 	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
-		v, err := prepare(ctx, in)
+	r.api.register(op, reflect.TypeFor[P]().Elem(), reflect.TypeFor[T](), func(ctx context.Context, in input) (reply, error) {
+		params := in.(P) //nolint:errcheck,forcetypeassert // register makes it
+		v, err := prepare(ctx, params)
 		if err != nil {
-			return nil, err
+			return reply{}, err
 		}
-		return Mutate(ctx, r.db, P(in).caller(), op.ID, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in, v) }, r.tx...)
+		return mutate(ctx, r.db, in.caller(), op.ID, func(ctx context.Context, tx *db.Tx) (any, error) { return run(ctx, tx, params, v) }, r.tx...)
 	})
 }
 
-func change[I any, P input[I], T any](r *Routes, op Op, run func(context.Context, *db.Tx, P) (T, error)) {
-	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
-		return Mutate(ctx, r.db, P(in).caller(), op.ID, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in) }, r.tx...)
+func change[P input, T any](r *Routes, op Op, run func(context.Context, *db.Tx, P) (T, error)) {
+	r.change(op, reflect.TypeFor[P]().Elem(), reflect.TypeFor[T](), func(ctx context.Context, tx *db.Tx, in input) (any, error) {
+		return run(ctx, tx, in.(P)) //nolint:errcheck,forcetypeassert // register makes it
+	})
+}
+
+// change adds a change with an input and a body of these types.
+//
+//go:noinline // into each of hundreds of instances of the function change
+func (r *Routes) change(op Op, in, body reflect.Type, run func(context.Context, *db.Tx, input) (any, error)) {
+	r.api.register(op, in, body, func(ctx context.Context, in input) (reply, error) {
+		return mutate(ctx, r.db, in.caller(), op.ID, func(ctx context.Context, tx *db.Tx) (any, error) { return run(ctx, tx, in) }, r.tx...)
 	})
 }
 
 // ChangeTogether is [Change] for a change that shares its transaction with others, so that run does not get one: it passes store and
 // the options on to the transaction. store stores the response there; raw is v as JSON, if it is encoded already.
-func ChangeTogether[I any, P input[I], T any](
+func ChangeTogether[P input, T any](
 	r *Routes, path, id, summary string,
 	run func(ctx context.Context, in P, store func(tx *db.Tx, v T, raw json.RawMessage) error, opts ...db.Option) error, edits ...Edit,
 ) {
 	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
-		return together(P(in).caller(), func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error {
-			return run(ctx, in, store, opts...)
+	r.api.register(op, reflect.TypeFor[P]().Elem(), reflect.TypeFor[T](), func(ctx context.Context, in input) (reply, error) {
+		return together(in.caller(), func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error {
+			return run(ctx, in.(P), store, opts...) //nolint:errcheck,forcetypeassert // register makes it
 		})
 	})
 }
 
 // together runs a change that begins its transaction itself, and has it store the response.
-func together[T any](call *Call, run func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error) (reply *Reply[T], err error) {
+func together[T any](call *Call, run func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error) (r reply, err error) {
 	err = run(func(tx *db.Tx, v T, raw json.RawMessage) (err error) {
-		encoded, err := call.storeResponse(tx, v, raw)
-		reply = &Reply[T]{Body: v, raw: encoded, status: call.status}
+		r, err = call.storeResponse(tx, v, raw)
 		return err
 	}, call.txOptions()...)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		call.committed()
 	}
-	call.committed()
-	return reply, nil
+	return r, err
 }
 
 // List adds a GET that returns a page; F is a filter that embeds [list.Params].
@@ -288,3 +295,47 @@ func CommandWith[F, T any](
 		return run(ctx, tx, in.Caller, in.ID, in.Body)
 	}, edits...)
 }
+
+// Mutate runs a change and stores its response for replays in the same transaction.
+// change may run several times; it must touch only the transaction and its result.
+func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, change func(context.Context, *db.Tx) (T, error), opts ...db.Option) (*Reply[T], error) {
+	r, err := mutate(ctx, d, call, name, func(ctx context.Context, tx *db.Tx) (any, error) { return change(ctx, tx) }, opts...)
+	return &Reply[T]{r}, err
+}
+
+func mutate(ctx context.Context, d *db.DB, call *Call, name string, change func(context.Context, *db.Tx) (any, error), opts ...db.Option) (r reply, err error) {
+	err = d.RunTx(ctx, name, func(ctx context.Context, tx *db.Tx) error {
+		body, err := change(ctx, tx)
+		if err != nil {
+			return err
+		}
+		r, err = call.storeResponse(tx, body, nil)
+		return err
+	}, append(call.txOptions(), opts...)...)
+	if err == nil {
+		call.committed()
+	}
+	return r, err
+}
+
+// storeResponse stores the response in the transaction of the change, and returns it as it is stored; raw is the body as JSON, if it
+// is encoded already.
+func (c *Call) storeResponse(tx *db.Tx, body any, raw json.RawMessage) (reply, error) {
+	r := reply{body: body, raw: raw, status: c.status}
+	resp, err := c.response(r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := c.req.audit(tx, body); err != nil {
+		return reply{}, fmt.Errorf("record change: %w", err)
+	}
+	r.raw = resp.body
+	return r, c.claim.StoreIn(tx, resp.stored())
+}
+
+// txOptions returns the options of the transaction that executes the call: how to find out whether a commit with an
+// unknown result took effect.
+func (c *Call) txOptions() []db.Option { return c.claim.TxOptions() }
+
+// committed records that the transaction with the stored response is committed.
+func (c *Call) committed() { c.claim.Committed() }

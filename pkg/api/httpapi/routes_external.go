@@ -43,6 +43,13 @@ type upsertInput struct {
 	Body json.RawMessage // with defaults
 }
 
+// upsertInInput is an [upsertInput] for a record that belongs to another one.
+type upsertInInput struct {
+	ByID
+	Key  externalKey `params:"inline"`
+	Body json.RawMessage
+}
+
 type externalKey struct {
 	Source     string `path:"source" minLength:"1" maxLength:"255" doc:"system that the record comes from"`
 	ExternalID string `path:"externalId" minLength:"1" maxLength:"255" doc:"id of the record in that system"`
@@ -52,8 +59,8 @@ type externalKey struct {
 // the path of its list. The body is that of a new record. See docs/reference/conventions.md#upsert.
 func Upsert[C, F, T any](r *Routes, collection, id, summary string, w Upserts[C, F, T], edits ...Edit) {
 	op := upsertOp[C](r, collection, id, summary, edits)
-	Register(r.api, op, func(ctx context.Context, in *upsertInput) (*Reply[T], error) {
-		return (&upsert[C, F, T]{Upserts: w, routes: r, op: op, in: in}).run(ctx)
+	r.api.register(op, reflect.TypeFor[upsertInput](), reflect.TypeFor[T](), func(ctx context.Context, in input) (reply, error) {
+		return (&upsert[C, F, T]{Upserts: w, routes: r, op: op, in: in.(*upsertInput)}).run(ctx) //nolint:errcheck,forcetypeassert // register makes it
 	})
 	binding.PatchSchema(r.api.desc.Components.Schemas, reflect.TypeFor[F]())
 }
@@ -90,13 +97,9 @@ func (w UpsertsIn[C, F, T]) of(owner uuid.UUID) Upserts[C, F, T] {
 // UpsertIn adds a PUT as [Upsert] does, for records that belong to another one.
 func UpsertIn[C, F, T any](r *Routes, collection, id, summary string, w UpsertsIn[C, F, T], edits ...Edit) {
 	op := upsertOp[C](r, collection, id, summary, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
-		ByID
-		Key  externalKey `params:"inline"`
-		Body json.RawMessage
-	},
-	) (*Reply[T], error) {
-		return (&upsert[C, F, T]{Upserts: w.of(in.ID), routes: r, op: op, in: &upsertInput{Call: in.Call, Key: in.Key, Body: in.Body}}).run(ctx)
+	r.api.register(op, reflect.TypeFor[upsertInInput](), reflect.TypeFor[T](), func(ctx context.Context, in input) (reply, error) {
+		of := in.(*upsertInInput) //nolint:errcheck,forcetypeassert // register makes it
+		return (&upsert[C, F, T]{Upserts: w.of(of.ID), routes: r, op: op, in: &upsertInput{Call: of.Call, Key: of.Key, Body: of.Body}}).run(ctx)
 	})
 	binding.PatchSchema(r.api.desc.Components.Schemas, reflect.TypeFor[F]())
 }
@@ -109,33 +112,33 @@ type upsert[C, F, T any] struct {
 	in     *upsertInput
 }
 
-func (u *upsert[C, F, T]) run(ctx context.Context) (*Reply[T], error) {
+func (u *upsert[C, F, T]) run(ctx context.Context) (reply, error) {
 	if err := u.check(); err != nil {
-		return nil, err
+		return reply{}, err
 	}
 	var lost error
 	for range upsertAttempts {
 		id, err := u.Find(ctx, u.routes.db, u.in.Company, u.in.Key.Source, u.in.Key.ExternalID)
 		if err != nil {
-			return nil, err
+			return reply{}, err
 		}
-		var reply *Reply[T]
+		var r reply
 		switch {
 		case id != nil:
-			reply, err = u.update(ctx, *id)
+			r, err = u.update(ctx, *id)
 		case lost == nil:
-			reply, err = u.create(ctx)
+			r, err = u.create(ctx)
 		default:
-			return nil, lost // no other request has created the record: something else stands against it
+			return reply{}, lost // no other request has created the record: something else stands against it
 		}
 		if !overtaken(err, id != nil) {
-			return reply, err
+			return r, err
 		}
 		if lost = err; id != nil {
 			lost = nil // it was deleted, so it can be created
 		}
 	}
-	return nil, apierr.Unavailable(apierr.Serialization, 1, "other requests kept creating and deleting the record; retry")
+	return reply{}, apierr.Unavailable(apierr.Serialization, 1, "other requests kept creating and deleting the record; retry")
 }
 
 // overtaken reports whether another request may have deleted the record, or created it, since it was looked for. One that has created
@@ -149,17 +152,17 @@ func overtaken(err error, found bool) bool {
 	return found && f.Status == http.StatusNotFound && !reference || !found && f.Status == http.StatusConflict
 }
 
-func (u *upsert[C, F, T]) create(ctx context.Context) (*Reply[T], error) {
+func (u *upsert[C, F, T]) create(ctx context.Context) (reply, error) {
 	if u.in.Conditional() {
-		return nil, apierr.New(http.StatusPreconditionFailed, "PRECONDITION_FAILED", "there is no record with this external id; omit If-Match to create it")
+		return reply{}, apierr.New(http.StatusPreconditionFailed, "PRECONDITION_FAILED", "there is no record with this external id; omit If-Match to create it")
 	}
 	body, err := u.identified(u.in.Body)
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
 	var in C
 	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, fmt.Errorf("decode validated body: %w", err)
+		return reply{}, fmt.Errorf("decode validated body: %w", err)
 	}
 	u.in.status = http.StatusCreated
 	if u.Together != nil {
@@ -168,18 +171,18 @@ func (u *upsert[C, F, T]) create(ctx context.Context) (*Reply[T], error) {
 			return err
 		})
 	}
-	return Mutate(ctx, u.routes.db, &u.in.Call, u.op.ID, func(ctx context.Context, tx *db.Tx) (T, error) {
+	return mutate(ctx, u.routes.db, &u.in.Call, u.op.ID, func(ctx context.Context, tx *db.Tx) (any, error) {
 		return u.Create(ctx, tx, u.in.Caller, in)
 	}, u.routes.tx...)
 }
 
-func (u *upsert[C, F, T]) update(ctx context.Context, id uuid.UUID) (*Reply[T], error) {
+func (u *upsert[C, F, T]) update(ctx context.Context, id uuid.UUID) (reply, error) {
 	var patch record.Patch[F]
 	if err := u.bindPatch(u.in.req.body.Raw, &patch); err != nil { // as it was sent: without defaults
-		return nil, err
+		return reply{}, err
 	}
 	u.in.status = http.StatusOK
-	return Mutate(ctx, u.routes.db, &u.in.Call, u.op.ID, func(ctx context.Context, tx *db.Tx) (T, error) {
+	return mutate(ctx, u.routes.db, &u.in.Call, u.op.ID, func(ctx context.Context, tx *db.Tx) (any, error) {
 		return u.Update(ctx, tx, u.in.Caller, id, patch)
 	}, u.routes.tx...)
 }

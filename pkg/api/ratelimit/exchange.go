@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 )
 
 const (
@@ -210,4 +211,10 @@ func (l *Limiter) leave(ctx context.Context) {
 	if err := l.cfg.Leases.Leave(ctx, l.cfg.Node, append(all, Demand{})); err != nil {
 		l.cfg.Log.WarnContext(ctx, "releasing rate leases failed", "error", err)
 	}
+}
+
+// CleanupJob deletes the leases of nodes that no longer renew them.
+var CleanupJob = cleanup.Job{
+	Keep:   time.Hour,
+	Delete: rateLeases.Delete(`WHERE (company_id, token_id, node) IN (SELECT company_id, token_id, node FROM rate_leases WHERE expires_at < $1 LIMIT 1000)`),
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
@@ -202,4 +203,16 @@ func (b *bucket) seconds(tokens float64) int {
 // idle reports whether the bucket can be dropped without losing state.
 func (b *bucket) idle(now time.Time) bool {
 	return now.Sub(b.seen) > idleAfter && b.tokens >= b.limit*b.share-epsilon
+}
+
+var exchanges = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "tradegrid_rate_lease_exchanges_total", Help: "Exchanges of rate leases between the nodes, by result: ok, error.",
+}, []string{"result"})
+
+// Metrics returns the collectors of this package, to be registered once per process.
+func Metrics() []prometheus.Collector {
+	for _, result := range []string{"ok", "error"} {
+		exchanges.WithLabelValues(result)
+	}
+	return []prometheus.Collector{exchanges}
 }

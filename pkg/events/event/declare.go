@@ -7,53 +7,56 @@ import (
 
 // Event is an event about records of type T. Domains declare a variable for each of their events.
 type Event[T any] struct {
+	declaration
+	data  func(after *T) any // nil = the record itself
+	extra func(before, after *T, changed []string) any
+}
+
+// declaration is what an event has whatever the type of its records.
+type declaration struct {
 	Name        string // such as order.created
 	Description string // one sentence
 
-	dataType  reflect.Type // nil = T
-	data      func(after *T) any
+	dataType  reflect.Type
 	extraType reflect.Type
-	extra     func(before, after *T, changed []string) any
 	requests  []string
 	raiser    string
 }
 
 // New declares an event whose data is the record after the change.
 func New[T any](name, description string) Event[T] {
-	return Event[T]{Name: name, Description: description}
+	return Event[T]{declaration: declaration{Name: name, Description: description, dataType: reflect.TypeFor[T]()}}
 }
 
 // As declares an event whose data is what view makes of the record.
 func As[T, D any](name, description string, view func(after *T) D) Event[T] {
-	return Event[T]{
-		Name: name, Description: description, dataType: reflect.TypeFor[D](),
-		data: func(after *T) any { return view(after) },
-	}
+	e := New[T](name, description)
+	e.dataType, e.data = reflect.TypeFor[D](), func(after *T) any { return view(after) }
+	return e
 }
 
 // WithChanges declares an event whose data also names the fields that the change touched.
 func WithChanges[T any](name, description string) Event[T] {
-	return Event[T]{
-		Name: name, Description: description, extraType: reflect.TypeFor[Changed](),
-		extra: func(_, _ *T, changed []string) any { return Changed{ChangedFields: changed} },
-	}
+	return New[T](name, description).withChanges()
 }
 
 // AsWithChanges is [As] and [WithChanges] in one.
 func AsWithChanges[T, D any](name, description string, view func(after *T) D) Event[T] {
-	e := As(name, description, view)
-	changes := WithChanges[T](name, description)
-	e.extraType, e.extra = changes.extraType, changes.extra
+	return As(name, description, view).withChanges()
+}
+
+func (e Event[T]) withChanges() Event[T] {
+	e.extraType = reflect.TypeFor[Changed]()
+	e.extra = func(_, _ *T, changed []string) any { return Changed{ChangedFields: changed} }
 	return e
 }
 
 // With declares an event whose data has the fields of X in addition to those of the record. before is nil if the change
 // created the record.
 func With[T, X any](name, description string, extra func(before, after *T) X) Event[T] {
-	return Event[T]{
-		Name: name, Description: description, extraType: reflect.TypeFor[X](),
-		extra: func(before, after *T, _ []string) any { return extra(before, after) },
-	}
+	e := New[T](name, description)
+	e.extraType, e.extra = reflect.TypeFor[X](), func(before, after *T, _ []string) any { return extra(before, after) }
+	return e
 }
 
 // By returns the event with the requests of the external API that make it happen in a test company, in their order: each a method, a path
@@ -101,13 +104,9 @@ func (e Event[T]) Extra(before, after *T, changed []string) any {
 }
 
 // Type returns the registry entry of the event.
-func (e Event[T]) Type(component, scope string) Type {
-	data := e.dataType
-	if data == nil {
-		data = reflect.TypeFor[T]()
-	}
+func (d declaration) Type(component, scope string) Type {
 	return Type{
-		Name: e.Name, Component: component, Scope: scope, Description: e.Description, Data: data, Extra: e.extraType, Requests: e.requests, Raiser: e.raiser,
+		Name: d.Name, Component: component, Scope: scope, Description: d.Description, Data: d.dataType, Extra: d.extraType, Requests: d.requests, Raiser: d.raiser,
 	}
 }
 

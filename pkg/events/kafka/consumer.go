@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/config"
@@ -75,7 +74,7 @@ type consumer struct {
 	cfg    ConsumerConfig
 	log    *slog.Logger
 	client *kgo.Client
-	admin  *kadm.Client    // set by the first assignment
+	member *kgo.Client     // the same, set by the first assignment, which may come before client is set
 	work   context.Context // context of the handlers; ends after the drain
 
 	advanced chan struct{} // capacity 1: there are offsets to commit
@@ -242,7 +241,7 @@ func (c *consumer) partition(topic string, id int32) *partition {
 }
 
 func (c *consumer) assigned(ctx context.Context, cl *kgo.Client, parts map[string][]int32) {
-	c.admin = kadm.NewClient(cl)
+	c.member = cl
 	rebalances.WithLabelValues(c.cfg.Group).Inc()
 	c.log.DebugContext(ctx, "partitions assigned", "group", c.cfg.Group, "partitions", parts)
 }

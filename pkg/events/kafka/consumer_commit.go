@@ -123,11 +123,13 @@ func (c *consumer) startOver(ctx context.Context, assigned map[string]map[int32]
 	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	starts, err := c.admin.ListStartOffsets(ctx, names...)
+	// Not a field of the consumer: records lead to it, and what is reachable from values of interfaces keeps all methods in the binary.
+	admin := kadm.NewClient(c.member)
+	starts, err := admin.ListStartOffsets(ctx, names...)
 	if err != nil {
 		return nil, fmt.Errorf("read starts of topics: %w", err) // the member tries again
 	}
-	ends, err := c.admin.ListEndOffsets(ctx, names...)
+	ends, err := admin.ListEndOffsets(ctx, names...)
 	if err != nil {
 		return nil, fmt.Errorf("read ends of topics: %w", err)
 	}

@@ -69,6 +69,13 @@ func (t *Table[T]) Get(ctx context.Context, q db.Querier, company tenant.ID, id 
 	return v, err
 }
 
+// GetFrom returns the read of one record of the caller's company from q, for an operation that does no more.
+func (t *Table[T]) GetFrom(q db.Querier) func(ctx context.Context, by access.Caller, id uuid.UUID) (T, error) {
+	return func(ctx context.Context, by access.Caller, id uuid.UUID) (T, error) {
+		return t.Get(ctx, q, by.Company, id)
+	}
+}
+
 // Insert queues the INSERT of v and its lines as they are, for records that are stored together with others. Use
 // [Table.Create] or [Table.CreateDraft] for everything else.
 func (t *Table[T]) Insert(tx *db.Tx, v *T) {

@@ -18,7 +18,6 @@ var ErrInUse = errors.New("folder is in use")
 // PostgresConfig configures an embedded PostgreSQL server.
 type PostgresConfig struct {
 	Dir   string       // folder of data, password and log; created if missing
-	Port  int          // loopback TCP port; 0 picks a free one
 	Fresh bool         // delete existing data
 	Fast  bool         // tests only: no fsync, so a crash of the machine loses data, and cheap authentication
 	Log   *slog.Logger // nil: no logging

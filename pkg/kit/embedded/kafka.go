@@ -14,10 +14,9 @@ import (
 
 // KafkaConfig configures an embedded broker.
 type KafkaConfig struct {
-	Dir        string // created if missing; empty = in memory
-	Port       int    // loopback TCP port; 0 picks a free one
-	SyncWrites bool   // acknowledge a batch only once it is on disk: slower, but survives a crash of the machine
-	Log        *slog.Logger
+	Dir  string // created if missing; empty = in memory
+	Port int    // loopback TCP port; 0 picks a free one
+	Log  *slog.Logger
 }
 
 // Kafka is a broker in this process.
@@ -56,9 +55,6 @@ func StartKafka(cfg KafkaConfig) (*Kafka, error) {
 			return nil, err
 		}
 		opts = append(opts, kfake.DataDir(cfg.Dir))
-	}
-	if cfg.SyncWrites {
-		opts = append(opts, kfake.SyncWrites())
 	}
 	cluster, err := kfake.NewCluster(opts...)
 	if err != nil {

@@ -33,7 +33,7 @@ func kafkaClient(t *testing.T, k *Kafka, opts ...kgo.Opt) *kgo.Client {
 func TestKafkaKeepsRecordsAndOffsetsOverRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	k := kafka(t, KafkaConfig{Dir: dir, SyncWrites: true})
+	k := kafka(t, KafkaConfig{Dir: dir})
 	cl := kafkaClient(t, k)
 	_, err := kadm.NewClient(cl).CreateTopic(t.Context(), 2, 1, nil, "kept")
 	require.NoError(t, err)

@@ -109,9 +109,11 @@ func (p *Postgres) start(ctx context.Context, acct *account) (err error) {
 // launch starts the server process and waits until it is ready; it tries another port if the free one was taken meanwhile.
 func (p *Postgres) launch(ctx context.Context, prog programs, acct *account) error {
 	for try := 1; ; try++ {
-		if err := p.pickPort(); err != nil {
+		port, err := freePort()
+		if err != nil {
 			return err
 		}
+		p.port = port
 		offset, err := p.spawn(ctx, prog, acct)
 		if err != nil {
 			return err
@@ -123,21 +125,13 @@ func (p *Postgres) launch(ctx context.Context, prog programs, acct *account) err
 		p.proc.kill()
 		said := logSince(p.logFile(), offset)
 		switch {
-		case p.cfg.Port == 0 && try < startTries && portTaken(said):
+		case try < startTries && portTaken(said):
 			continue
 		case strings.Contains(said, "pre-existing shared memory block") && pause(ctx, 100*time.Millisecond):
 			continue // the last children of a killed server are still exiting
 		}
 		return fmt.Errorf("%w; server log: %s", err, said)
 	}
-}
-
-func (p *Postgres) pickPort() (err error) {
-	if p.port = p.cfg.Port; p.port != 0 {
-		return nil
-	}
-	p.port, err = freePort()
-	return err
 }
 
 func (p *Postgres) spawn(ctx context.Context, prog programs, acct *account) (logOffset int64, err error) {

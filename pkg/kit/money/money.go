@@ -14,6 +14,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/jackc/pgx/v5/pgtype"
+	"golang.org/x/text/currency"
 )
 
 // MaxAmount is the largest amount, 2^53-1 minor units, which every JSON parser represents exactly.
@@ -152,4 +153,15 @@ func (Qty) Schema(huma.Registry) *huma.Schema {
 func (Percent) Schema(huma.Registry) *huma.Schema {
 	low, high := 0.0, 100.0
 	return &huma.Schema{Type: huma.TypeNumber, Minimum: &low, Maximum: &high, Extensions: decimals(2)}
+}
+
+// Digits returns the decimal places of a currency, given by its ISO 4217 code: amounts are whole numbers of its smallest unit. A code
+// that is not assigned has two.
+func Digits(code string) int {
+	unit, err := currency.ParseISO(code)
+	if err != nil {
+		return 2
+	}
+	scale, _ := currency.Standard.Rounding(unit)
+	return scale
 }

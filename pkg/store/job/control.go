@@ -2,12 +2,14 @@ package job
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
@@ -81,4 +83,13 @@ func errEnded(f Found) error {
 func (f *Found) now(tx *db.Tx, status string) Record {
 	f.Status, f.UpdatedAt = status, jsontype.At(tx.Now())
 	return f.Record
+}
+
+// CleanupJobs returns the jobs that delete old jobs, inputs and results.
+func CleanupJobs() []cleanup.Job {
+	return []cleanup.Job{
+		{Every: time.Hour, Delete: jobs.Delete(`WHERE (company_id, id) IN (SELECT company_id, id FROM jobs WHERE expires_at < $1 LIMIT 1000)`)},
+		{Every: time.Minute, Delete: jobChunks.Delete(`WHERE (company_id, job_id, n) IN (SELECT company_id, job_id, n FROM job_chunks WHERE expires_at < $1 LIMIT 1000)`)},
+		{Every: time.Hour, Delete: jobInputs.Delete(`WHERE (company_id, job_id, n) IN (SELECT company_id, job_id, n FROM job_inputs WHERE expires_at < $1 LIMIT 1000)`)},
+	}
 }

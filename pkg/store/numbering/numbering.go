@@ -41,11 +41,6 @@ type Config struct {
 	MaxBatch   int // documents per transaction; default 64
 	MaxWaiting int // waiting documents per company and kind; default 1000
 
-	// Serializable raises the isolation level. The default, READ COMMITTED, is enough: members do not read, and all
-	// their writes come after the counter row, whose lock serialises the transactions of a company and kind.
-	// At SERIALIZABLE every transaction that waited for this lock would be aborted and retried.
-	Serializable bool
-
 	// On PostgreSQL the documents of several companies share a transaction once MaxRunning are in flight. On CockroachDB
 	// they do not, and there is no limit: the rows of several companies are in several ranges, and maybe regions.
 	MaxRunning int           // default 4
@@ -418,12 +413,11 @@ func take(ctx context.Context, tx *db.Tx, batch []*entry) ([]int64, error) {
 	return numbers, nil
 }
 
-// options are those of the first member, whose document proves that the batch was committed.
+// options are those of the first member, whose document proves that the batch was committed. READ COMMITTED is enough: members do not
+// read, and all their writes come after the counter row, whose lock serialises the transactions of a company and kind. At SERIALIZABLE
+// every transaction that waited for this lock would be aborted and retried.
 func (c *Committer) options(batch []*entry) []db.Option {
-	var opts []db.Option
-	if !c.cfg.Serializable {
-		opts = append(opts, db.ReadCommitted())
-	}
+	opts := []db.Option{db.ReadCommitted()}
 	if several(batch) {
 		opts = append(opts, db.LockTimeout(c.cfg.Patience))
 	}

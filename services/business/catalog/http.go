@@ -21,7 +21,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Create(r, "/catalog/units", "createUnit", "Create a unit", s.CreateUnit,
 		httpapi.Doc("The `code` stays for good, because records are stored with it; `precision` is how many decimals of a quantity are shown. "+
 			"Fails with `UNIT_CODE_TAKEN` if another unit, built-in ones included, has the code."))
-	httpapi.Get(r, "/catalog/units/{id}", "getUnit", "Read a unit", s.Unit,
+	httpapi.Get(r, "/catalog/units/{id}", "getUnit", "Read a unit", units.GetFrom(s.cfg.DB),
 		httpapi.Doc("A unit of the company; built-in ones are in the list of units only. "+
 			"Fails with `UNIT_NOT_FOUND`."))
 	httpapi.Update(r, "/catalog/units/{id}", "updateUnit", "Update a unit", s.UpdateUnit,

@@ -90,11 +90,6 @@ func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
 	return slices.Concat(builtInUnits, own), nil
 }
 
-// Unit reads a unit of the company.
-func (s *Service) Unit(ctx context.Context, by access.Caller, id uuid.UUID) (UnitRecord, error) {
-	return units.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // CreateUnit creates a unit of the company. A code in use is 409 UNIT_CODE_TAKEN.
 func (s *Service) CreateUnit(ctx context.Context, tx *db.Tx, by access.Caller, in UnitFields) (UnitRecord, error) {
 	v := UnitRecord{UnitFields: in}

@@ -88,11 +88,6 @@ func (s *Service) CreateGroup(ctx context.Context, tx *db.Tx, by access.Caller, 
 	return groups.Create(ctx, tx, by, GroupRecord{GroupFields: in})
 }
 
-// Group reads one group.
-func (s *Service) Group(ctx context.Context, by access.Caller, id uuid.UUID) (GroupRecord, error) {
-	return groups.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // UpdateGroup changes a group. An unknown price list is 404.
 func (s *Service) UpdateGroup(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[GroupFields]) (GroupRecord, error) {
 	if in.Value.PriceListID != nil {
@@ -119,11 +114,6 @@ func (s *Service) DeleteGroup(ctx context.Context, tx *db.Tx, by access.Caller, 
 // CreatePriceList creates a price list.
 func (s *Service) CreatePriceList(ctx context.Context, tx *db.Tx, by access.Caller, in PriceListFields) (PriceListRecord, error) {
 	return priceLists.Create(ctx, tx, by, PriceListRecord{PriceListFields: in})
-}
-
-// PriceList reads one price list.
-func (s *Service) PriceList(ctx context.Context, by access.Caller, id uuid.UUID) (PriceListRecord, error) {
-	return priceLists.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // UpdatePriceList changes a price list.

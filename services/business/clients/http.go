@@ -10,7 +10,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Create(r, "/clients/groups", "createClientGroup", "Create a client group", s.CreateGroup,
 		httpapi.Doc("The price list of the group applies to its clients that have none of their own. "+
 			"Fails with `PRICE_LIST_NOT_FOUND`."))
-	httpapi.Get(r, "/clients/groups/{id}", "getClientGroup", "Read a client group", s.Group,
+	httpapi.Get(r, "/clients/groups/{id}", "getClientGroup", "Read a client group", groups.GetFrom(s.cfg.DB),
 		httpapi.Doc("The group with its price list; its clients are found by the filter `groupId` of the list of clients. "+
 			"Fails with `CLIENT_GROUP_NOT_FOUND`."))
 	httpapi.Update(r, "/clients/groups/{id}", "updateClientGroup", "Update a client group", s.UpdateGroup,
@@ -24,7 +24,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Create(r, "/clients/price-lists", "createPriceList", "Create a price list", s.CreatePriceList,
 		httpapi.Doc("Begins empty: its prices are set one by one, and what is not in it has its price in the catalog. "+
 			"It has no errors of its own beside `VALIDATION_ERROR` for a name that is missing or too long."))
-	httpapi.Get(r, "/clients/price-lists/{id}", "getPriceList", "Read a price list", s.PriceList,
+	httpapi.Get(r, "/clients/price-lists/{id}", "getPriceList", "Read a price list", priceLists.GetFrom(s.cfg.DB),
 		httpapi.Doc("The list itself; its prices are in a list of their own. "+
 			"Fails with `PRICE_LIST_NOT_FOUND`."))
 	httpapi.Update(r, "/clients/price-lists/{id}", "updatePriceList", "Update a price list", s.UpdatePriceList,
@@ -65,7 +65,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("An array by name; the price list of a group applies to its clients that have none of their own."))
 	httpapi.Read(r, "/clients/price-lists", "listPriceLists", "List price lists", s.PriceLists,
 		httpapi.Doc("An array by name; a client has its own price list, or else that of its group."))
-	httpapi.Get(r, "/clients/{id}", "getClient", "Read a client", s.Get,
+	httpapi.Get(r, "/clients/{id}", "getClient", "Read a client", table.GetFrom(s.cfg.DB),
 		httpapi.Doc("`balance` is in minor units and negative if the client owes; `points` are loyalty points. "+
 			"Fails with `CLIENT_NOT_FOUND`."))
 	httpapi.Update(r, "/clients/{id}", "updateClient", "Update a client", s.Update,

@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/pkg/store/reference"
 )
 
 // Users reads the users of a company.
@@ -40,34 +41,30 @@ func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // List returns a page of clients. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
-	q, err := items.Query(by.Company, f)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.narrow(ctx, s.cfg.DB, q, by); err != nil {
-		return nil, err
-	}
-	page, err := items.Fetch(ctx, s.cfg.DB, q)
-	if err != nil {
-		return nil, err
-	}
-	return page, nameAssigned(ctx, s, by.Company, page.Items, func(i *ListItem) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+	return pageWith(ctx, s, items, by, f, func(i *ListItem) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
 }
 
 // whole is [Service.List] with all fields of each client.
 func (s *Service) whole(ctx context.Context, by access.Caller, f Filter) (*list.Page[whole], error) {
-	q, err := files.Query(by.Company, f)
+	return pageWith(ctx, s, files, by, f, func(i *whole) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+}
+
+// pageWith reads a page of clients in a form that has the person assigned to each, and names that person.
+func pageWith[T any](
+	ctx context.Context, s *Service, view *list.View[T, Filter], by access.Caller, f Filter, assigned func(*T) (*uuid.UUID, **string),
+) (*list.Page[T], error) {
+	q, err := view.Query(by.Company, f)
 	if err != nil {
 		return nil, err
 	}
 	if err := f.narrow(ctx, s.cfg.DB, q, by); err != nil {
 		return nil, err
 	}
-	page, err := files.Fetch(ctx, s.cfg.DB, q)
+	page, err := view.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
 	}
-	return page, nameAssigned(ctx, s, by.Company, page.Items, func(i *whole) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+	return page, nameAssigned(ctx, s, by.Company, page.Items, assigned)
 }
 
 // narrow adds the conditions that tags cannot express.
@@ -85,11 +82,6 @@ func (f *Filter) narrow(ctx context.Context, d db.Querier, q *list.Query, by acc
 		q.Where("lower(email) = ? AND email IS NOT NULL", strings.ToLower(strings.TrimSpace(f.Email)))
 	}
 	return nil
-}
-
-// Get reads one client.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Client, error) {
-	return table.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // Create creates a client. An unknown assignedToId, groupId or priceListId is 404.
@@ -135,4 +127,19 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, befo
 		}
 	}
 	return s.checkReferences(ctx, tx, company, before.Card, c.Card)
+}
+
+// nameAssigned fills in the names of the assigned users.
+func nameAssigned[T any](ctx context.Context, s *Service, company tenant.ID, items []T, assigned func(*T) (*uuid.UUID, **string)) error {
+	names := reference.Names(s.cfg.Users.UserNames)
+	return names.Fill(company, len(items), func(i int) (*uuid.UUID, **string) { return assigned(&items[i]) })(ctx, s.cfg.DB)
+}
+
+// checkReferences returns an error if a referenced record does not exist in the company.
+func (s *Service) checkReferences(ctx context.Context, q db.Querier, company tenant.ID, before, c Card) error {
+	var refs reference.Set
+	refs.Add("USER", "assignedToId", before.AssignedToID, c.AssignedToID, s.cfg.Users.KnownUsers)
+	refs.Add("CLIENT_GROUP", "groupId", before.GroupID, c.GroupID, groups.Known)
+	refs.Add("PRICE_LIST", "priceListId", before.PriceListID, c.PriceListID, priceLists.Known)
+	return refs.Check(ctx, q, company)
 }

@@ -202,22 +202,7 @@ func (s *Service) Type(ctx context.Context, by access.Caller, id uuid.UUID) (Typ
 	return t, err
 }
 
-// Stage reads one stage.
-func (s *Service) Stage(ctx context.Context, by access.Caller, id uuid.UUID) (Stage, error) {
-	return stages.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // Stages returns the stages of all types.
 func (s *Service) Stages(ctx context.Context, by access.Caller) ([]Stage, error) {
 	return readAll[Stage](ctx, s.cfg.DB, sqlSelectStages, by.Company)
-}
-
-// LostReason reads one lost reason.
-func (s *Service) LostReason(ctx context.Context, by access.Caller, id uuid.UUID) (LostReason, error) {
-	return lostReasons.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
-// LeadSource reads one source.
-func (s *Service) LeadSource(ctx context.Context, by access.Caller, id uuid.UUID) (LeadSource, error) {
-	return leadSources.Get(ctx, s.cfg.DB, by.Company, id)
 }

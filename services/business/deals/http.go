@@ -21,7 +21,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("An array of where leads and deals come from; inactive ones only with `includeInactive=true`."))
 	httpapi.ReadWith(r, "/deals/lost-reasons", "listDealLostReasons", "List lost reasons", s.LostReasons,
 		httpapi.Doc("An array of the reasons that a move to a lost stage has to name; inactive ones only with `includeInactive=true`."))
-	httpapi.Get(r, "/deals/{id}", "getDeal", "Read a deal", s.Get,
+	httpapi.Get(r, "/deals/{id}", "getDeal", "Read a deal", table.GetFrom(s.cfg.DB),
 		httpapi.Doc("The whole deal with its lines, stage and outcome; amounts are whole minor units. "+
 			"Fails with `DEAL_NOT_FOUND`."))
 	httpapi.Update(r, "/deals/{id}", "updateDeal", "Update a deal", s.Update,
@@ -57,7 +57,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Create(r, "/deals/stages", "createDealStage", "Add a stage to a deal type", s.CreateStage,
 		httpapi.Doc("Adds a stage to the type in `typeId`; a terminal one has an `outcome`, and marking it as initial clears the mark of another. "+
 			"Fails with `DEAL_TYPE_NOT_FOUND` or `DEAL_STAGES_INCOMPLETE`."))
-	httpapi.Get(r, "/deals/stages/{id}", "getDealStage", "Read a stage", s.Stage,
+	httpapi.Get(r, "/deals/stages/{id}", "getDealStage", "Read a stage", stages.GetFrom(s.cfg.DB),
 		httpapi.Doc("One stage with its checklist, probability in percent and `slaHours`. "+
 			"Fails with `DEAL_STAGE_NOT_FOUND`."))
 	httpapi.Update(r, "/deals/stages/{id}", "updateDealStage", "Update a stage", s.UpdateStage,
@@ -68,7 +68,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Create(r, "/deals/lost-reasons", "createDealLostReason", "Create a lost reason", s.CreateLostReason,
 		httpapi.Doc("Can be chosen at once for moves to lost stages; `alias` is a stable name for programs. "+
 			"Fails with `DEAL_LOST_REASON_ALIAS_TAKEN`."))
-	httpapi.Get(r, "/deals/lost-reasons/{id}", "getDealLostReason", "Read a lost reason", s.LostReason,
+	httpapi.Get(r, "/deals/lost-reasons/{id}", "getDealLostReason", "Read a lost reason", lostReasons.GetFrom(s.cfg.DB),
 		httpapi.Doc("One reason, also an inactive one. "+
 			"Fails with `DEAL_LOST_REASON_NOT_FOUND`."))
 	httpapi.Update(r, "/deals/lost-reasons/{id}", "updateDealLostReason", "Update a lost reason", s.UpdateLostReason,
@@ -79,7 +79,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Create(r, "/deals/sources", "createLeadSource", "Create a source", s.CreateLeadSource,
 		httpapi.Doc("A lead whose `source` is the `alias` gets this source in its deal. "+
 			"Fails with `LEAD_SOURCE_ALIAS_TAKEN`."))
-	httpapi.Get(r, "/deals/sources/{id}", "getLeadSource", "Read a source", s.LeadSource,
+	httpapi.Get(r, "/deals/sources/{id}", "getLeadSource", "Read a source", leadSources.GetFrom(s.cfg.DB),
 		httpapi.Doc("One source, also an inactive one. "+
 			"Fails with `LEAD_SOURCE_NOT_FOUND`."))
 	httpapi.Update(r, "/deals/sources/{id}", "updateLeadSource", "Update a source", s.UpdateLeadSource,

@@ -80,8 +80,3 @@ func (noVenues) UseVenue(_ context.Context, _ *db.Tx, _ access.Caller, _, now *t
 
 // Known returns those ids that are deals of the company.
 var Known = table.Known
-
-// Get reads one deal with its lines.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Deal, error) {
-	return table.Get(ctx, s.cfg.DB, by.Company, id)
-}

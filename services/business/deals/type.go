@@ -1,6 +1,7 @@
 package deals
 
 import (
+	"context"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
@@ -171,4 +173,11 @@ func defaultStages() []StageInput {
 		{Name: "Won", Color: new("#22C55E"), SortOrder: 3, IsTerminal: true, Outcome: new(Won), Probability: new(int32(100)), IsActive: true},
 		{Name: "Lost", Color: new("#EF4444"), SortOrder: 4, IsTerminal: true, Outcome: new(Lost), Probability: new(int32(0)), IsActive: true},
 	}
+}
+
+var sqlSelectStagesOfType = "SELECT " + record.PlanOf[Stage]().SelectList("") + " FROM deal_stages WHERE company_id = $1 AND type_id = $2 ORDER BY sort_order, id"
+
+// selectStages reads the stages of a type, the inactive ones included.
+func selectStages(ctx context.Context, q db.Querier, company tenant.ID, typeID uuid.UUID) ([]Stage, error) {
+	return readAll[Stage](ctx, q, sqlSelectStagesOfType, company, typeID)
 }

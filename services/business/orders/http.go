@@ -24,7 +24,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.View(r, "POST /orders/preview", "previewOrder", "Preview an order", s.httpPreview,
 		httpapi.Doc("Calculates an order as its creation would, with prices, discount and totals in minor units, and stores nothing; it has no id and no number. "+
 			"Fails as the creation does, for example with `CATALOG_ITEM_HIDDEN` or `PRODUCT_VARIANT_REQUIRED`; stock and the credit limit are not looked at."))
-	httpapi.Get(r, "/orders/{id}", "getOrder", "Read an order", s.Get,
+	httpapi.Get(r, "/orders/{id}", "getOrder", "Read an order", table.GetFrom(s.cfg.DB),
 		httpapi.Doc("The whole order with its lines; `allowedTransitions` lists the statuses that it can move to. "+
 			"Fails with `ORDER_NOT_FOUND`."))
 	httpapi.Update(r, "/orders/{id}", "updateOrder", "Update an order", s.Update,

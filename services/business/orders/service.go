@@ -66,8 +66,3 @@ func New(cfg Config) *Service {
 	}
 	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
 }
-
-// Get reads one order with its lines.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Order, error) {
-	return table.Get(ctx, s.cfg.DB, by.Company, id)
-}

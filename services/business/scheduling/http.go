@@ -16,7 +16,7 @@ func (s *Service) registerResources(r *httpapi.Routes) {
 	httpapi.Create(r, "/scheduling/resources", "createResource", "Create a resource", s.CreateResource,
 		httpapi.Doc("`workingHours` are local times in `timeZone`; empty `serviceIds` mean that any service can be booked. "+
 			"Fails with `SERVICE_NOT_FOUND`, and with `VALIDATION_ERROR` for working hours that overlap or an unknown time zone."))
-	httpapi.Get(r, "/scheduling/resources/{id}", "getResource", "Read a resource", s.Resource,
+	httpapi.Get(r, "/scheduling/resources/{id}", "getResource", "Read a resource", resources.GetFrom(s.cfg.DB),
 		httpapi.Doc("Its working hours, services, capacity and step of slots in minutes. "+
 			"Fails with `RESOURCE_NOT_FOUND`."))
 	httpapi.Update(r, "/scheduling/resources/{id}", "updateResource", "Update a resource", s.UpdateResource,
@@ -43,7 +43,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Upserts[BookingFields, BookingFields, Booking]{Find: findBooking, Create: s.CreateBooking, Update: s.UpdateBooking},
 		httpapi.Doc("Creates the booking (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event; a change of its time reschedules it. "+
 			"Fails as creation and change do, for example with `BOOKING_SLOT_TAKEN`, `BOOKING_OUTSIDE_WORKING_HOURS` or `BOOKING_FINALIZED`."))
-	httpapi.Get(b, "/scheduling/bookings/{id}", "getBooking", "Read a booking", s.Booking,
+	httpapi.Get(b, "/scheduling/bookings/{id}", "getBooking", "Read a booking", bookings.GetFrom(s.cfg.DB),
 		httpapi.Doc("`price` is in minor units and follows from the service; `endAt` is `startAt` plus the duration. "+
 			"Fails with `BOOKING_NOT_FOUND`."))
 	httpapi.Update(b, "/scheduling/bookings/{id}", "updateBooking", "Update a booking", s.UpdateBooking,

@@ -58,11 +58,6 @@ func (s *Service) Resources(ctx context.Context, by access.Caller, f ResourceFil
 	return resourceItems.Page(ctx, s.cfg.DB, by.Company, f)
 }
 
-// Resource reads one resource.
-func (s *Service) Resource(ctx context.Context, by access.Caller, id uuid.UUID) (Resource, error) {
-	return resources.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // CreateResource creates a resource. An unknown branch, user or service is 404.
 func (s *Service) CreateResource(ctx context.Context, tx *db.Tx, by access.Caller, in ResourceFields) (Resource, error) {
 	r := Resource{ResourceFields: in}
@@ -120,11 +115,6 @@ func (s *Service) checkReferences(ctx context.Context, q db.Querier, company ten
 // Bookings returns a page of bookings. The search also matches numbers and the digits of phone numbers.
 func (s *Service) Bookings(ctx context.Context, by access.Caller, f BookingFilter) (*list.Page[Booking], error) {
 	return bookingItems.Page(ctx, s.cfg.DB, by.Company, f)
-}
-
-// Booking reads one booking.
-func (s *Service) Booking(ctx context.Context, by access.Caller, id uuid.UUID) (Booking, error) {
-	return bookings.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 var (

@@ -18,7 +18,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Writes[OfferingInput, Offering]{Create: s.Create, Update: s.Update, Find: findBySKU, FindExternal: table.FindExternal, Delete: s.Hide},
 		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; `upsert` names the service by `sku` or by `source` and `externalId`, and the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `SKU_TAKEN` or `EXTERNAL_ID_NOT_FOUND`."))
-	httpapi.Get(r, "/catalog/services/{id}", "getService", "Read a service", s.Get,
+	httpapi.Get(r, "/catalog/services/{id}", "getService", "Read a service", table.GetFrom(s.cfg.DB),
 		httpapi.Doc("Hidden services are found, too; `totalCost` is the sum of its cost items in minor units. "+
 			"Fails with `SERVICE_NOT_FOUND`."))
 	httpapi.Update(r, "/catalog/services/{id}", "updateService", "Update a service", s.Update,

@@ -60,11 +60,6 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	return page, nil
 }
 
-// Get reads one service, hidden or not.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Offering, error) {
-	return table.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // Create creates a service. Without a SKU it gets the next one with the prefix of its category, or S-NNNN.
 //
 // Errors: 404 for a reference, 409 SKU_TAKEN.

@@ -27,7 +27,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Writes[Fields, Supplier]{Create: s.Create, Update: s.Update, FindExternal: table.FindExternal, Delete: s.remove},
 		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `SUPPLIER_NOT_FOUND` or `EXTERNAL_ID_NOT_FOUND`."))
-	httpapi.Get(r, "/warehouse/suppliers/{id}", "getSupplier", "Read a supplier", s.Get,
+	httpapi.Get(r, "/warehouse/suppliers/{id}", "getSupplier", "Read a supplier", table.GetFrom(s.cfg.DB),
 		httpapi.Doc("Its contact data; receipts keep the name that it had. "+
 			"Fails with `SUPPLIER_NOT_FOUND`."))
 	httpapi.Update(r, "/warehouse/suppliers/{id}", "updateSupplier", "Update a supplier", s.Update,

@@ -36,11 +36,6 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	return items.Page(ctx, s.cfg.DB, by.Company, f)
 }
 
-// Get reads one supplier.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Supplier, error) {
-	return table.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // Create creates a supplier.
 func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fields) (Supplier, error) {
 	return table.Create(ctx, tx, by, Supplier{Fields: in})

@@ -20,7 +20,7 @@ func (s *Service) registerWarehouses(r *httpapi.Routes) {
 	httpapi.Create(r, "/warehouse/warehouses", "createWarehouse", "Create a warehouse", s.Create,
 		httpapi.Doc("A branch has at most one warehouse; without `branchId`, the first open branch that has none gets it. "+
 			"Fails with `BRANCH_WAREHOUSE_EXISTS`, `BRANCH_NOT_AVAILABLE` if no open branch is without one, or `BRANCH_NOT_FOUND`."))
-	httpapi.Get(r, "/warehouse/warehouses/{id}", "getWarehouse", "Read a warehouse", s.Get,
+	httpapi.Get(r, "/warehouse/warehouses/{id}", "getWarehouse", "Read a warehouse", table.GetFrom(s.cfg.DB),
 		httpapi.Doc("Its name, address and branch; quantities are in the list of stock. "+
 			"Fails with `WAREHOUSE_NOT_FOUND`."))
 	httpapi.Update(r, "/warehouse/warehouses/{id}", "updateWarehouse", "Update a warehouse", s.Update,

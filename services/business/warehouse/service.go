@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
@@ -101,11 +102,6 @@ func nameOf(names map[uuid.UUID]string, id *uuid.UUID) *string {
 	return new(names[*id])
 }
 
-// Get reads one warehouse.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Warehouse, error) {
-	return table.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // Create creates a warehouse in the given branch, or in the first open branch that has none.
 //
 // Errors: 404 for a reference, 409 BRANCH_WAREHOUSE_EXISTS, 409 BRANCH_NOT_AVAILABLE.
@@ -191,3 +187,15 @@ func (s *Service) MakeDefault(ctx context.Context, tx *db.Tx, by access.Caller, 
 	w.IsDefault = true
 	return w, table.Store(ctx, tx, by, snapshot, &w)
 }
+
+var (
+	differences = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_stock_differences", Help: "Quantities of stock that are not the sum of their movements or reserves, as the last nightly check found them: 0 unless something is wrong. Counted by the owner of bucket 0; 0 in other processes.",
+	})
+	checked = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_stock_checked_companies_total", Help: "Companies whose stock the nightly check has compared.",
+	})
+)
+
+// Metrics returns the collectors of this package, to be registered once per process.
+func Metrics() []prometheus.Collector { return []prometheus.Collector{differences, checked} }

@@ -8,6 +8,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/roles"
@@ -69,4 +72,47 @@ func untilOf(at *time.Time, now time.Time) string {
 		return "-"
 	}
 	return at.Sub(now).Round(time.Second).String()
+}
+
+type processesCmd struct{}
+
+// Run lists the processes that have announced themselves in the last minute.
+func (*processesCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		found, err := a.all.NewPlatform(nil, log).Processes(ctx)
+		if err != nil {
+			return err
+		}
+		rows := make([][]any, len(found))
+		for i, p := range found {
+			rows[i] = []any{p.Role, p.Node, p.Release, p.StartedAt, p.SeenAt}
+		}
+		return a.write(found, "ROLE NODE RELEASE STARTED SEEN", rows...)
+	})
+}
+
+type restoredCmd struct {
+	Cause string `help:"What was restored and why, such as the time of the backup; shown in /readyz and the log." default:"tradegrid admin restored"`
+}
+
+func (c *restoredCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		var before, now outbox.Epoch
+		err := a.all.DB.RunTx(ctx, "admin.restored", func(ctx context.Context, tx *db.Tx) (err error) {
+			if before, err = outbox.CurrentEpoch(ctx, tx); err != nil {
+				return err
+			}
+			if now, err = outbox.BeginEpoch(ctx, tx, before, c.Cause); err != nil {
+				return err
+			}
+			if err := a.all.Accounts.EndAll(ctx, tx); err != nil {
+				return err
+			}
+			return a.record(tx, "databaseRestored", c, tenant.ID{}, nil)
+		})
+		if err != nil {
+			return err
+		}
+		return a.write(map[string]any{"before": before.Number, "epoch": now.Number, "beganAt": now.BeganAt}, "BEFORE EPOCH BEGAN", []any{before.Number, now.Number, now.BeganAt})
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"html/template"
-	"io/fs"
 	"strings"
 
 	"github.com/google/uuid"
@@ -22,15 +21,9 @@ var files embed.FS
 // Pages are the pages of the area.
 type Pages struct{ Accounts *accounts.Service }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "account" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "account", Templates: files, Routes: []web.Page{
 		web.Get(web.Account, "", "/account", pages.show).For(web.SignedIn),
 		web.Post(web.Account, "", "/account/password", pages.setPassword).For(web.SignedIn),
 		web.Get(web.Account, "", "/account/totp", pages.startTOTP).For(web.SignedIn),
@@ -42,7 +35,7 @@ func (pages *Pages) Routes() []web.Page {
 		web.Post(web.Account, "", "/account/provider/unlink", pages.unlink).For(web.SignedIn),
 		web.Post(web.Account, "", "/account/sessions/{id}/end", pages.endSession).For(web.SignedIn),
 		web.Post(web.Account, "", "/account/sessions/end", pages.endOthers).For(web.SignedIn),
-	}
+	}}
 }
 
 type accountPage struct {

@@ -4,7 +4,6 @@ package audit
 import (
 	"context"
 	"embed"
-	"io/fs"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
@@ -23,15 +22,9 @@ type Changes interface {
 // Pages are the pages of the area.
 type Pages struct{ Changes Changes }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "audit" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{web.Get(web.Audit, "", "/audit", pages.list)}
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "audit", Templates: files, Routes: []web.Page{web.Get(web.Audit, "", "/audit", pages.list)}}
 }
 
 type page struct {

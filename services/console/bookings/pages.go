@@ -3,7 +3,6 @@ package bookings
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -20,15 +19,9 @@ const (
 // Pages are the pages of the area.
 type Pages struct{}
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "bookings" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return web.Within(component,
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "bookings", Templates: files, Routes: web.Within(component,
 		web.Get(web.Bookings, scope, "/bookings", pages.calendar),
 		web.Get(web.Bookings, scope, "/bookings/free", pages.free),
 		web.Get(web.Bookings, scope, "/bookings/book", pages.form),
@@ -36,5 +29,5 @@ func (pages *Pages) Routes() []web.Page {
 		web.Post(web.Bookings, scope, "/bookings/{id}/status", pages.command),
 		web.Get(web.Bookings, scope, "/bookings/{id}/reschedule", pages.slots),
 		web.Post(web.Bookings, scope, "/bookings/{id}/reschedule", pages.reschedule),
-	)
+	)}
 }

@@ -4,7 +4,6 @@ package companies
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -45,14 +44,8 @@ type Pages struct {
 	Usage     Usage
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "companies" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
 	routes := []web.Page{
 		web.Get(web.Platform, "", "/companies", pages.list),
 		web.Get(web.Platform, "", "/companies/new", pages.newForm),
@@ -67,7 +60,7 @@ func (pages *Pages) Routes() []web.Page {
 	for i := range routes {
 		routes[i].Audience = web.Operators
 	}
-	return routes
+	return web.Folder{Name: "companies", Templates: files, Routes: routes}
 }
 
 type page struct {

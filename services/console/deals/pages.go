@@ -4,7 +4,6 @@ package deals
 import (
 	"context"
 	"embed"
-	"io/fs"
 
 	"github.com/google/uuid"
 
@@ -30,13 +29,7 @@ type Service interface {
 // Pages are the pages of the area.
 type Pages struct{ Deals Service }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "deals" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return web.Within(component, web.Get(web.Deals, scope, "/deals", pages.board), web.Post(web.Deals, scope, "/deals/{id}/move", pages.move))
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "deals", Templates: files, Routes: web.Within(component, web.Get(web.Deals, scope, "/deals", pages.board), web.Post(web.Deals, scope, "/deals/{id}/move", pages.move))}
 }

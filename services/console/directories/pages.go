@@ -5,7 +5,6 @@ package directories
 import (
 	"context"
 	"embed"
-	"io/fs"
 
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -17,14 +16,8 @@ var files embed.FS
 // Pages are the pages of the area.
 type Pages struct{}
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "directories" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
 	routes := []web.Page{web.Get(web.Directories, "", "/directories", pages.index)}
 	for _, d := range resources.Directories() {
 		at := "/directories/" + d.Name
@@ -36,13 +29,13 @@ func (pages *Pages) Routes() []web.Page {
 		}
 	}
 	prices, resources, warehouses := mustHave("price-lists"), mustHave("resources"), mustHave("warehouses")
-	return append(routes,
+	return web.Folder{Name: "directories", Templates: files, Routes: append(routes,
 		post(prices, "/directories/price-lists/{id}/prices", pages.setPrice),
 		post(prices, "/directories/price-lists/{id}/prices/{part}/delete", pages.removePrice),
 		get(resources, "/directories/resources/{id}/hours", pages.hours),
 		post(resources, "/directories/resources/{id}/hours", pages.saveHours),
 		post(warehouses, "/directories/warehouses/{id}/default", pages.makeDefault),
-	)
+	)}
 }
 
 // pagesOf are those that every directory has, and every part of an entry.

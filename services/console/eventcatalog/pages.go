@@ -6,7 +6,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,19 +39,13 @@ type Pages struct {
 	Events   *event.Registry
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "eventcatalog" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "eventcatalog", Templates: files, Routes: []web.Page{
 		web.Get(web.EventCatalog, scope, "/event-catalog", pages.list),
 		web.Get(web.EventCatalog, scope, "/event-catalog/{event}", pages.show),
 		web.Post(web.EventCatalog, "", "/event-catalog/{event}/trigger", pages.trigger),
-	}
+	}}
 }
 
 type listPage struct {

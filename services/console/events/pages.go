@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"io/fs"
 	"strconv"
 	"strings"
 
@@ -36,19 +35,13 @@ type Pages struct {
 	TraceURL string // address of a trace, with {traceId}; "" = traces are not linked
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "events" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "events", Templates: files, Routes: []web.Page{
 		web.Get(web.Events, scope, "/events", pages.list),
 		web.Get(web.Events, scope, "/events/{id}", pages.show),
 		web.Live(web.Events, scope, "/live/events/{id}", pages.watch),
-	}
+	}}
 }
 
 func pathOf(r requests.Request) string {

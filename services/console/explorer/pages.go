@@ -5,7 +5,6 @@ package explorer
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -41,21 +40,15 @@ type Pages struct {
 	Keys   *secret.Keys // seal the token that a browser keeps
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "explorer" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "explorer", Templates: files, Routes: []web.Page{
 		web.Get(web.Explorer, scope, "/explorer", pages.open),
 		web.Post(web.Explorer, scope, "/explorer/send", pages.send).AnyRole(),
 		web.Post(web.Explorer, scope, "/explorer/token/use", pages.use).AnyRole(),
 		web.Post(web.Explorer, scope, "/explorer/token/make", pages.makeToken),
 		web.Post(web.Explorer, scope, "/explorer/token/forget", pages.forget).AnyRole(),
-	}
+	}}
 }
 
 func (pages *Pages) open(_ context.Context, q *web.Request) (web.Answer, error) {

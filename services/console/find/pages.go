@@ -5,7 +5,7 @@ package find
 import (
 	"context"
 	"embed"
-	"io/fs"
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/phone"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -22,19 +23,13 @@ var files embed.FS
 // Pages are the pages of the area.
 type Pages struct{}
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "find" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "find", Templates: files, Routes: []web.Page{
 		web.Get(web.Home, "", "/find", pages.find),
 		web.Get(web.Home, "", "/go/{id}", pages.goTo),
 		web.Get(web.Account, "", "/go/{id}", pages.goHome).For(web.SignedIn),
-	}
+	}}
 }
 
 type findPage struct {
@@ -182,4 +177,34 @@ func (pages *Pages) none(q *web.Request, text string) web.Answer {
 		empty.Action = &web.Link{Text: q.T("area.events"), Href: q.Path("/events")}
 	}
 	return web.Show("find/find", q.T("find.title"), findPage{Header: web.Header{Title: q.T("find.title")}, Empty: &empty}).Status(404)
+}
+
+// record is a record as the API returns it.
+type record map[string]json.RawMessage
+
+// text is a field as text; "" if it is null or not there.
+func (r record) text(name string) string {
+	raw := string(r[name])
+	if raw == "" || raw == "null" {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(r[name], &s) == nil {
+		return s
+	}
+	return raw
+}
+
+// hasContact reports whether the phone number or the address of the record is the one that was typed, or ends in it. callingCode is
+// that of the company.
+func (r record) hasContact(text, callingCode string) bool {
+	if isEmail(text) {
+		return strings.EqualFold(r.text("email"), text)
+	}
+	home := phone.CountryOf(callingCode)
+	if key := home.Key(text); key != "" && key == home.Key(r.text("phone")) {
+		return true
+	}
+	own, typed := phoneOf(r.text("phone")), phoneOf(text)
+	return len(own) >= sureDigits && len(typed) >= sureDigits && (strings.HasSuffix(own, typed) || strings.HasSuffix(typed, own))
 }

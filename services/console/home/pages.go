@@ -4,7 +4,6 @@ package home
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,14 +17,10 @@ var files embed.FS
 // Pages are the pages of the area.
 type Pages struct{}
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "home" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page { return []web.Page{web.Get(web.Home, "", "", pages.show)} }
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "home", Templates: files, Routes: []web.Page{web.Get(web.Home, "", "", pages.show)}}
+}
 
 type page struct {
 	Header  web.Header

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -51,15 +50,9 @@ type Pages struct {
 	Accounts Accounts
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "people" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "people", Templates: files, Routes: []web.Page{
 		web.Get(web.People, scope, "/people", pages.list),
 		web.Get(web.People, scope, "/people/invite", pages.form),
 		web.Post(web.People, scope, "/people/invite", pages.invite),
@@ -68,7 +61,7 @@ func (pages *Pages) Routes() []web.Page {
 		web.Post(web.People, scope, "/people/{id}/invite", pages.inviteAgain),
 		web.Post(web.People, scope, "/people/{id}/block", pages.block),
 		web.Post(web.People, scope, "/people/{id}/activate", pages.activate),
-	}
+	}}
 }
 
 type listPage struct {

@@ -5,7 +5,6 @@ package platform
 import (
 	"context"
 	"embed"
-	"io/fs"
 
 	"github.com/google/uuid"
 
@@ -26,14 +25,8 @@ type Pages struct {
 	MailDir  string // folder of the mails that `tradegrid dev` sends; "" = there is no mailbox
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "platform" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
 	routes := []web.Page{
 		web.Get(web.Pipeline, "", "/platform/pipeline", pages.pipeline),
 		web.Live(web.Pipeline, "", "/platform/live/pipeline", pages.watchPipeline),
@@ -53,7 +46,7 @@ func (pages *Pages) Routes() []web.Page {
 	for i := range routes {
 		routes[i].Audience = web.Operators
 	}
-	return routes
+	return web.Folder{Name: "platform", Templates: files, Routes: routes}
 }
 
 // recorded makes changes as the operator who is signed in.

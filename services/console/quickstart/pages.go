@@ -26,15 +26,9 @@ type Pages struct {
 	API  string // address of the external API, for commands to copy
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "quickstart" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{web.Get(web.QuickStart, scope, "/quick-start", pages.show)}
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "quickstart", Templates: files, Routes: []web.Page{web.Get(web.QuickStart, scope, "/quick-start", pages.show)}}
 }
 
 // facts is what the company has of what the steps ask for.

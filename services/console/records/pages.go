@@ -7,7 +7,6 @@ package records
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"slices"
 
 	"github.com/google/uuid"
@@ -57,14 +56,8 @@ func New(views Views, events Events, results Results) *Pages {
 	return &Pages{Views: views, Events: events, Results: results, resources: resources.All()}
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "records" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
 	var routes []web.Page
 	for _, res := range pages.resources {
 		add := func(p web.Page) {
@@ -96,14 +89,14 @@ func (pages *Pages) Routes() []web.Page {
 			}
 		}
 	}
-	return append(routes,
+	return web.Folder{Name: "records", Templates: files, Routes: append(routes,
 		web.Get(web.Home, "exports", "/exports/{id}", pages.progress),
 		web.Get(web.Home, "exports", "/exports/{id}/file", pages.download),
 		web.Get(web.Account, "", "/views", pages.views),
 		web.Post(web.Account, "", "/views", pages.saveView),
 		web.Post(web.Account, "", "/views/change", pages.changeView),
 		web.Post(web.Account, "", "/views/delete", pages.deleteView),
-	)
+	)}
 }
 
 // resource returns a line of the table.

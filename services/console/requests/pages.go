@@ -5,7 +5,6 @@ package requests
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"regexp"
 	"strconv"
 
@@ -41,19 +40,13 @@ type Pages struct {
 	Events   Events
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "requests" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "requests", Templates: files, Routes: []web.Page{
 		web.Get(web.Requests, scope, "/requests", pages.list),
 		web.Get(web.Requests, scope, "/requests/errors", pages.errors),
 		web.Get(web.Requests, scope, "/requests/{id}", pages.show),
-	}
+	}}
 }
 
 type listPage struct {

@@ -4,7 +4,6 @@ package settings
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"net/http"
 	"strings"
 
@@ -25,18 +24,12 @@ var own = []string{"name", "timeZone", "locale", "currency", "countryPrefix", "s
 // Pages are the pages of the area.
 type Pages struct{}
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "settings" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "settings", Templates: files, Routes: []web.Page{
 		web.Get(web.CompanySettings, scope, "/settings", pages.show),
 		web.Post(web.CompanySettings, scope, "/settings", pages.save),
-	}
+	}}
 }
 
 type page struct {

@@ -3,7 +3,6 @@ package shifts
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -20,19 +19,13 @@ const (
 // Pages are the pages of the area.
 type Pages struct{}
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "shifts" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return web.Within(component,
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "shifts", Templates: files, Routes: web.Within(component,
 		web.Get(web.Sales, scope, "/shifts/open", pages.openForm),
 		web.Post(web.Sales, scope, "/shifts/open", pages.open),
 		web.Get(web.Sales, scope, "/shifts/{id}", pages.show),
 		web.Post(web.Sales, scope, "/shifts/{id}/cash", pages.cash),
 		web.Post(web.Sales, scope, "/shifts/{id}/close", pages.close),
-	)
+	)}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -38,15 +37,9 @@ type Pages struct {
 	Log       *slog.Logger
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "signin" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "signin", Templates: files, Routes: []web.Page{
 		web.Get(web.Account, "", "/sign-in", pages.form).For(web.Anyone),
 		web.Post(web.Account, "", "/sign-in", pages.enter).For(web.Anyone),
 		web.Get(web.Account, "", "/sign-in/code", pages.codeForm).For(web.Anyone),
@@ -62,7 +55,7 @@ func (pages *Pages) Routes() []web.Page {
 		web.Get(web.Account, "", "/link/{token}", pages.linkForm).For(web.Anyone),
 		web.Post(web.Account, "", "/link/{token}", pages.useLink).For(web.Anyone),
 		web.Post(web.Account, "", "/sign-out", pages.leave).For(web.Anyone),
-	}
+	}}
 }
 
 // page is any page of this area: a form with a sentence above, other ways in, and links below.
@@ -228,4 +221,32 @@ func (pages *Pages) leave(ctx context.Context, q *web.Request) (web.Answer, erro
 		}
 	}
 	return web.Go("/sign-in").SignedOut(q), nil
+}
+
+// passkeyOptions are what the browser hands to an authenticator. They are not stored: the browser keeps what they are checked against.
+func (pages *Pages) passkeyOptions(_ context.Context, q *web.Request) (web.Answer, error) {
+	options, kept, err := pages.Accounts.StartPasskeySignIn()
+	if errors.Is(err, accounts.ErrRefused) {
+		return web.Answer{}, web.NoPage()
+	}
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return web.Data(options).Keep(q, kept), nil
+}
+
+func (pages *Pages) enterByPasskey(ctx context.Context, q *web.Request) (web.Answer, error) {
+	a := attempt{next: web.Next(q.Form.Get("next"))}
+	e, err := pages.Accounts.SignInByPasskey(ctx, q.Kept(web.Ceremony), q.Form.Get("credential"), q.Visit)
+	switch {
+	case errors.Is(err, accounts.ErrCeremony):
+		a.fault = q.T("signin.late")
+	case errors.Is(err, accounts.ErrRefused):
+		a.fault = q.T("signin.passkey.refused")
+	case errors.Is(err, accounts.ErrCopied):
+		a.fault = q.T("signin.passkey.copied")
+	default:
+		return pages.entered(q, a, e, err)
+	}
+	return pages.signIn(q, a).Refuse(), nil
 }

@@ -3,7 +3,6 @@ package stock
 
 import (
 	"embed"
-	"io/fs"
 
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -20,17 +19,11 @@ const (
 // Pages are the pages of the area.
 type Pages struct{}
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "stock" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return web.Within(component,
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "stock", Templates: files, Routes: web.Within(component,
 		web.Get(web.Warehouse, scope, "/stock", pages.list),
 		web.Get(web.Warehouse, scope, "/stock/{id}", pages.show),
 		web.Post(web.Warehouse, scope, "/stock/{id}/adjust", pages.adjust),
-	)
+	)}
 }

@@ -4,7 +4,6 @@ package tokens
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,15 +41,9 @@ type Pages struct {
 	API     string   // address of the external API, for commands to copy
 }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "tokens" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "tokens", Templates: files, Routes: []web.Page{
 		web.Get(web.Tokens, scope, "/tokens", pages.list),
 		web.Get(web.Tokens, scope, "/tokens/new", pages.newForm),
 		web.Post(web.Tokens, scope, "/tokens/new", pages.issue),
@@ -59,7 +52,7 @@ func (pages *Pages) Routes() []web.Page {
 		web.Post(web.Tokens, scope, "/tokens/{id}/change", pages.change),
 		web.Post(web.Tokens, scope, "/tokens/{id}/rotate", pages.rotate),
 		web.Post(web.Tokens, scope, "/tokens/{id}/revoke", pages.revoke),
-	}
+	}}
 }
 
 // States of a token, as texts name them.

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/api/ratelimit"
@@ -98,7 +99,7 @@ const (
 )
 
 // New returns the console with the pages of these areas.
-func New(cfg Config, areas ...Pages) (*App, error) {
+func New(cfg Config, pages ...Pages) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -111,16 +112,20 @@ func New(cfg Config, areas ...Pages) (*App, error) {
 		return nil, err
 	}
 	if cfg.Gallery {
-		areas = append(areas, gallery{})
+		pages = append(pages, gallery{})
 	}
-	if a.views, err = newViews(a, areas); err != nil {
+	folders := make([]Folder, len(pages))
+	for i, p := range pages {
+		folders[i] = p.Folder()
+	}
+	if a.views, err = newViews(a, folders); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", a.assets)
 	mux.HandleFunc("GET /{$}", a.entrance)
-	for _, pages := range areas {
-		for _, p := range pages.Routes() {
+	for _, folder := range folders {
+		for _, p := range folder.Routes {
 			a.pages = append(a.pages, p)
 			pageDuration.WithLabelValues(p.pattern(), "200") // it is there before the first request
 			if p.watch != nil {
@@ -331,4 +336,21 @@ func shortened(text string) string {
 		return strings.ToValidUTF8(text[:maxShown], "") + "\n…"
 	}
 	return text
+}
+
+var pageDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	Name: "tradegrid_console_page_duration_seconds", Help: "Duration of requests for pages of the console in seconds, by route and status.",
+	Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+}, []string{"route", "status"})
+
+var openStreams = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "tradegrid_console_streams", Help: "Pages of the console that are open and hear of changes by a stream.",
+})
+
+// Metrics are the collectors of the console.
+func Metrics() []prometheus.Collector { return []prometheus.Collector{pageDuration, openStreams} }
+
+// observe measures a page by its route, never by its address, which holds ids.
+func observe(p Page, answer Answer, began time.Time) {
+	pageDuration.WithLabelValues(p.pattern(), strconv.Itoa(answer.status)).Observe(time.Since(began).Seconds())
 }

@@ -15,20 +15,14 @@ var galleryFiles embed.FS
 // gallery shows the pieces, for those who make pages.
 type gallery struct{}
 
-// Name implements [Pages].
-func (gallery) Name() string { return "web/gallery" }
-
-// Templates implements [Pages].
-func (gallery) Templates() fs.FS {
+// Folder implements [Pages].
+func (g gallery) Folder() Folder {
 	sub, err := fs.Sub(galleryFiles, "gallery")
 	if err != nil {
 		panic(err) // the folder is in the binary
 	}
-	return sub
+	return Folder{Name: "web/gallery", Templates: sub, Routes: []Page{Get(Account, "", "/gallery", g.show).For(Anyone)}}
 }
-
-// Routes implements [Pages].
-func (g gallery) Routes() []Page { return []Page{Get(Account, "", "/gallery", g.show).For(Anyone)} }
 
 type galleryPage struct {
 	Header   Header

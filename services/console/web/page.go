@@ -22,13 +22,13 @@ import (
 )
 
 // Pages holds the pages of an area: handlers and templates side by side.
-type Pages interface {
-	// Name is the folder below services/console, and the first part of the names of its templates.
-	Name() string
-	// Templates are the files of the area; each *.html is a page that defines "content".
-	Templates() fs.FS
-	// Routes are its routes.
-	Routes() []Page
+type Pages interface{ Folder() Folder }
+
+// Folder is a folder of pages.
+type Folder struct {
+	Name      string // below services/console, and the first part of the names of its templates
+	Templates fs.FS  // each *.html is a page that defines "content"
+	Routes    []Page
 }
 
 // Audience is whom a page lets in.

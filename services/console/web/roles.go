@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -138,3 +139,11 @@ func operatorRole(role string) string { return "operator:" + role }
 
 // sees reports whether the role sees the area. Everybody sees the own account.
 func (g grant) sees(a Area) bool { return a == Account || slices.Contains(g.Areas, a) }
+
+// MayCall reports whether the person may call an operation of the external API: by the scopes of the role, and by the components of
+// the company.
+func (q *Request) MayCall(id string) bool {
+	op := q.Operation(id)
+	has := func(component string) bool { return component == "" || q.Has(component) }
+	return (op.Scope == "" || q.Allows(op.Scope, op.Method != http.MethodGet)) && has(op.Component) && has(op.AlsoNeeds)
+}

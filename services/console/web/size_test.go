@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,14 +18,12 @@ import (
 // box is a area with a form that anybody may send.
 type box struct{ got *int }
 
-func (box) Name() string     { return "box" }
-func (box) Templates() fs.FS { return fstest.MapFS{} }
-func (b box) Routes() []Page {
+func (b box) Folder() Folder {
 	p := Post(Account, "", "/box", func(_ context.Context, q *Request) (Answer, error) {
 		*b.got = len(q.Form.Get("text"))
 		return Go("/"), nil
 	})
-	return []Page{p.For(Anyone)}
+	return Folder{Name: "box", Templates: fstest.MapFS{}, Routes: []Page{p.For(Anyone)}}
 }
 
 // A form has a largest size, whoever sends it: one byte more is refused in words, and nothing is done with it.

@@ -32,13 +32,13 @@ var frameFiles embed.FS
 // views are the templates of all pages, for each language. A template is parsed when its page is first asked for, all of them
 // before the console serves.
 type views struct {
-	app    *App
-	areas  []Pages
-	byName map[string]func() (*template.Template, error) // lang/area/page
+	app     *App
+	folders []Folder
+	byName  map[string]func() (*template.Template, error) // lang/folder/page
 }
 
-func newViews(a *App, areas []Pages) (*views, error) {
-	v := &views{app: a, areas: areas}
+func newViews(a *App, folders []Folder) (*views, error) {
+	v := &views{app: a, folders: folders}
 	return v, v.parse()
 }
 
@@ -55,8 +55,8 @@ func (v *views) parse() error {
 		if err != nil {
 			return fmt.Errorf("parse frame: %w", err)
 		}
-		for _, pages := range v.areas {
-			if err := v.parsePages(base, lang, pages); err != nil {
+		for _, folder := range v.folders {
+			if err := v.parsePages(base, lang, folder); err != nil {
 				return err
 			}
 		}
@@ -67,14 +67,14 @@ func (v *views) parse() error {
 	return nil
 }
 
-func (v *views) parsePages(base *template.Template, lang string, pages Pages) error {
-	files := v.files(pages.Name(), pages.Templates())
+func (v *views) parsePages(base *template.Template, lang string, folder Folder) error {
+	files := v.files(folder.Name, folder.Templates)
 	names, err := fs.Glob(files, "*.html")
 	if err != nil {
-		return fmt.Errorf("templates of %s: %w", pages.Name(), err)
+		return fmt.Errorf("templates of %s: %w", folder.Name, err)
 	}
 	for _, name := range names {
-		v.byName[lang+"/"+pages.Name()+"/"+strings.TrimSuffix(name, ".html")] = parsed(base, pages.Name()+"/"+name, func(page *template.Template) (*template.Template, error) {
+		v.byName[lang+"/"+folder.Name+"/"+strings.TrimSuffix(name, ".html")] = parsed(base, folder.Name+"/"+name, func(page *template.Template) (*template.Template, error) {
 			return page.ParseFS(files, name)
 		})
 	}
@@ -246,7 +246,7 @@ func zip(body []byte) ([]byte, error) {
 
 func (v *views) render(lang, name string, f frame) ([]byte, error) {
 	if v.app.cfg.Source != "" {
-		fresh := &views{app: v.app, areas: v.areas}
+		fresh := &views{app: v.app, folders: v.folders}
 		if err := fresh.parse(); err != nil {
 			return nil, err
 		}

@@ -135,10 +135,8 @@ func TestTextsAreComplete(t *testing.T) {
 // spoiled is a area with a template that cannot be parsed.
 type spoiled struct{}
 
-func (spoiled) Name() string   { return "spoiled" }
-func (spoiled) Routes() []Page { return nil }
-func (spoiled) Templates() fs.FS {
-	return fstest.MapFS{"one.html": {Data: []byte(`{{define "content"}}{{end`)}}
+func (spoiled) Folder() Folder {
+	return Folder{Name: "spoiled", Templates: fstest.MapFS{"one.html": {Data: []byte(`{{define "content"}}{{end`)}}}
 }
 
 // A page whose template is wrong keeps the console from serving, not only the page.

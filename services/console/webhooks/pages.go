@@ -4,7 +4,6 @@ package webhooks
 import (
 	"context"
 	"embed"
-	"io/fs"
 
 	"github.com/google/uuid"
 
@@ -34,15 +33,9 @@ type Service interface {
 // Pages are the pages of the area.
 type Pages struct{ Webhooks Service }
 
-// Name implements [web.Pages].
-func (*Pages) Name() string { return "webhooks" }
-
-// Templates implements [web.Pages].
-func (*Pages) Templates() fs.FS { return files }
-
-// Routes implements [web.Pages].
-func (pages *Pages) Routes() []web.Page {
-	return []web.Page{
+// Folder implements [web.Pages].
+func (pages *Pages) Folder() web.Folder {
+	return web.Folder{Name: "webhooks", Templates: files, Routes: []web.Page{
 		web.Get(web.Webhooks, scope, "/webhooks", pages.list),
 		web.Live(web.Webhooks, scope, "/live/webhooks", pages.watchAll),
 		web.Get(web.Webhooks, scope, "/webhooks/new", pages.form),
@@ -66,7 +59,7 @@ func (pages *Pages) Routes() []web.Page {
 		web.Post(web.Webhooks, scope, "/webhooks/{id}/rotate", pages.rotate),
 		web.Post(web.Webhooks, scope, "/webhooks/{id}/delete", pages.remove),
 		web.Post(web.Webhooks, scope, "/webhooks/{id}/replay", pages.replay),
-	}
+	}}
 }
 
 // all reads the subscriptions of the company, of which there are few.

@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/cputime"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
@@ -134,4 +135,27 @@ func loaded(r singleflight.Result) (*known, error) {
 	}
 	k, _ := r.Val.(*known)
 	return k, nil
+}
+
+// parseRange parses a CIDR range, or an address as the range of this one address.
+func parseRange(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		addr = addr.Unmap()
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	return p.Masked(), err
+}
+
+// Enter returns an operator as a caller of a company, which may be archived. An unknown company is 404 COMPANY_NOT_FOUND.
+func (s *Service) Enter(ctx context.Context, operator *access.Principal, id tenant.ID) (*access.Principal, error) {
+	c, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p := *operator
+	p.Company, p.CompanyName, p.IsTest, p.Currency, p.CountryPrefix = c.ID, c.Name, c.IsTest, c.Currency, c.CountryPrefix
+	p.Plan, p.Archived = c.Plan, c.Status == Archived
+	p.Settings = access.Settings{StockPolicy: c.StockPolicy, AccrualPercentBP: int32(c.AccrualPercent), TimeZone: c.TimeZone}
+	return &p, nil
 }

@@ -106,11 +106,6 @@ func (f BranchFields) check() error {
 	return faults.Err()
 }
 
-// Branch reads a branch.
-func (s *Service) Branch(ctx context.Context, by access.Caller, id uuid.UUID) (Branch, error) {
-	return branches.Get(ctx, s.cfg.DB, by.Company, id)
-}
-
 // UpdateBranch renames, opens or closes a branch. The default branch stays open.
 func (s *Service) UpdateBranch(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[BranchState]) (Branch, error) {
 	return branches.Change(ctx, tx, by, id, func(_ Branch, b *Branch) error {

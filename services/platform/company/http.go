@@ -54,7 +54,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Create(r, "/branches", "createBranch", "Create a branch", s.CreateBranch,
 		httpapi.Doc("Adds an open branch; its warehouse is created by an operation of its own. "+
 			"Fails with `COMPANY_NOT_FOUND`, and with `VALIDATION_ERROR` for a name that is missing or too long."))
-	httpapi.Get(r, "/branches/{id}", "getBranch", "Read a branch", s.Branch,
+	httpapi.Get(r, "/branches/{id}", "getBranch", "Read a branch", branches.GetFrom(s.cfg.DB),
 		httpapi.Doc("One branch with its name and whether it is open and the default. "+
 			"Fails with `BRANCH_NOT_FOUND`."))
 	httpapi.Update(r, "/branches/{id}", "updateBranch", "Update a branch", s.UpdateBranch,

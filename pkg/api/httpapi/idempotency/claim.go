@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/compress"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
@@ -278,3 +280,20 @@ func (c *Claim) Close() {
 		c.store.running.free(c)
 	}
 }
+
+// runningKeys are the keys that requests of this process hold, with the fingerprints of these requests.
+type runningKeys struct{ m sync.Map }
+
+type runningKey struct {
+	company tenant.ID
+	key     uuid.UUID
+}
+
+// hold holds the key of a claim; otherwise it returns the fingerprint of the request that does.
+func (k *runningKeys) hold(c *Claim) (holder []byte, ok bool) {
+	v, loaded := k.m.LoadOrStore(runningKey{c.Company, c.Key}, c.Fingerprint)
+	holder, _ = v.([]byte)
+	return holder, !loaded
+}
+
+func (k *runningKeys) free(c *Claim) { k.m.Delete(runningKey{c.Company, c.Key}) }

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
 )
@@ -112,3 +114,30 @@ func (s *Store) overQuota(company tenant.ID) error {
 
 // quotaRetryAfter is in seconds: responses stop counting at the end of the day on which they expire.
 const quotaRetryAfter = 3600
+
+// CleanupJob deletes expired keys with their responses.
+var CleanupJob = cleanup.Job{
+	Delete: idempotencyKeys.Delete(`WHERE (company_id, key) IN (SELECT company_id, key FROM idempotency_keys WHERE expires_at < $1 LIMIT 1000)`),
+}
+
+var requests = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "tradegrid_idempotency_total", Help: "Requests with an idempotency key, by outcome.",
+}, []string{"result"})
+
+// Outcomes of requests with a key.
+const (
+	claimed        = "claimed"
+	reused         = "reused"
+	inFlight       = "in_flight"
+	replayed       = "replayed"
+	refusedByQuota = "quota"
+)
+
+// Metrics returns the collectors of this package, to be registered once per process. All label values are initialized:
+// rate() misses the first increment of a counter that did not exist before.
+func Metrics() []prometheus.Collector {
+	for _, result := range []string{claimed, reused, inFlight, replayed, refusedByQuota} {
+		requests.WithLabelValues(result)
+	}
+	return []prometheus.Collector{requests}
+}

@@ -3,6 +3,7 @@ package export
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
@@ -244,3 +247,66 @@ func (e logExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlyS
 }
 
 func (logExporter) Shutdown(context.Context) error { return nil }
+
+// binaryIDs decodes the ids of exemplars sent to the collector, because the Prometheus bridge passes on hexadecimal text
+// instead of binary ids.
+type binaryIDs struct{ sdkmetric.Producer }
+
+// Produce implements [sdkmetric.Producer].
+func (p binaryIDs) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
+	all, err := p.Producer.Produce(ctx)
+	for _, scope := range all {
+		for _, m := range scope.Metrics {
+			data, ok := m.Data.(metricdata.Histogram[float64])
+			if !ok {
+				continue
+			}
+			for _, point := range data.DataPoints {
+				for i := range point.Exemplars {
+					e := &point.Exemplars[i]
+					e.TraceID, e.SpanID = decodeID(e.TraceID, 16), decodeID(e.SpanID, 8)
+				}
+			}
+		}
+	}
+	return all, err
+}
+
+// decodeID decodes an id of n bytes if it is hexadecimal text, and returns other ids unchanged.
+func decodeID(id []byte, n int) []byte {
+	raw := make([]byte, n)
+	if len(id) != 2*n {
+		return id
+	}
+	if _, err := hex.Decode(raw, id); err != nil {
+		return id
+	}
+	return raw
+}
+
+// shareSampler samples a share of traces that can be changed at run time.
+type shareSampler struct {
+	now atomic.Pointer[sdktrace.Sampler]
+}
+
+func newShareSampler(share float64) *shareSampler {
+	s := &shareSampler{}
+	s.set(share)
+	return s
+}
+
+func (s *shareSampler) set(share float64) {
+	next := sdktrace.TraceIDRatioBased(share)
+	s.now.Store(&next)
+}
+
+// ShouldSample implements sdktrace.Sampler.
+func (s *shareSampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	return (*s.now.Load()).ShouldSample(p)
+}
+
+// Description implements sdktrace.Sampler.
+func (s *shareSampler) Description() string { return (*s.now.Load()).Description() }
+
+// SetSample changes the share of traces started in this process to sample, 0 to 1. It may be called at any time.
+func (t *Telemetry) SetSample(share float64) { t.sample.set(share) }

@@ -11,7 +11,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Create(r, "/notes", "createNote", "Create a note", s.Create,
 		httpapi.Doc("A note has a title and a text of its own. "+
 			"Fails with `VALIDATION_ERROR` if the title is missing."))
-	httpapi.Get(r, "/notes/{id}", "getNote", "Read a note", s.Get,
+	httpapi.Get(r, "/notes/{id}", "getNote", "Read a note", table.GetFrom(s.db),
 		httpapi.Doc("The note as it stands, with its version as the ETag. "+
 			"Fails with `NOTE_NOT_FOUND`."))
 	httpapi.Update(r, "/notes/{id}", "updateNote", "Update a note", s.Update,

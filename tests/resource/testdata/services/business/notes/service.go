@@ -26,11 +26,6 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	return items.Page(ctx, s.db, by.Company, f)
 }
 
-// Get reads one note.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Note, error) {
-	return table.Get(ctx, s.db, by.Company, id)
-}
-
 // Create creates a note.
 func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fields) (Note, error) {
 	return table.Create(ctx, tx, by, Note{Fields: in}, created)

@@ -1,4 +1,4 @@
-package hostile
+package e2e
 
 import (
 	"bytes"
@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/hostile"
 )
 
-// Request is a request of an API. It is refused.
-type Request struct {
+// hostileRequest is a request of an API. It is refused.
+type hostileRequest struct {
 	Name   string
 	Method string
 	Path   string // below the root of the API
@@ -21,10 +23,10 @@ type Request struct {
 	Want   int // status
 }
 
-// Requests are requests whose headers, queries and bodies cost much to parse.
-func Requests(t testing.TB) []Request {
+// hostileRequests are requests whose headers, queries and bodies cost much to parse.
+func hostileRequests(t testing.TB) []hostileRequest {
 	t.Helper()
-	all := []Request{
+	all := []hostileRequest{
 		{"thousands of parameters", "GET", "/orders?" + strings.Repeat("a&", 3500), nil, nil, 400},
 		{"parameters of a map", "GET", "/orders?" + parameters(600), nil, nil, 400},
 		{"a long cursor", "GET", "/orders?cursor=" + strings.Repeat("A", 7000), nil, nil, 400},
@@ -36,8 +38,8 @@ func Requests(t testing.TB) []Request {
 		{"a form of many parts", "POST", "/orders", map[string]string{"Content-Type": "multipart/form-data; boundary=b"}, form(), 415},
 		{"an unpacked gigabyte", "POST", "/orders", map[string]string{"Content-Type": "application/json", "Content-Encoding": "gzip"}, packed(t), 415},
 	}
-	for name, body := range Bodies(1 << 20) {
-		all = append(all, Request{"JSON: " + name, "POST", "/orders", map[string]string{"Content-Type": "application/json"}, body, 400})
+	for name, body := range hostile.Bodies(1 << 20) {
+		all = append(all, hostileRequest{"JSON: " + name, "POST", "/orders", map[string]string{"Content-Type": "application/json"}, body, 400})
 	}
 	return all
 }
@@ -73,39 +75,4 @@ func (spaces) Read(p []byte) (int, error) {
 		p[i] = ' '
 	}
 	return len(p), nil
-}
-
-// Bodies are JSON bodies of about size bytes, by what is wrong with them.
-func Bodies(size int) map[string][]byte {
-	many := func(before, s, after string) []byte {
-		return []byte(before + strings.Repeat(s, (size-len(before)-len(after))/len(s)) + after)
-	}
-	const key = 1000
-	return map[string][]byte{
-		"short objects":          many(`{"items":[`, `{"a":0},`, `0]}`),
-		"empty objects":          many(`{"items":[`, `{},`, `0]}`),
-		"empty arrays":           many(`{"items":[`, `[],`, `0]}`),
-		"objects in objects":     many(`{"items":[`, `{"a":{"a":{"a":{}}}},`, `0]}`),
-		"zeros":                  many(`{"items":[`, `0,`, `0]}`),
-		"empty texts":            many(`{"items":[`, `"",`, `0]}`),
-		"depth":                  many(``, `[`, ``),
-		"depth of objects":       many(``, `{"a":`, ``),
-		"digits":                 many(`{"items":`, `1`, `}`),
-		"an exponent":            many(`{"items":1e`, `9`, `}`),
-		"one key many times":     many(`{`, `"a":0,`, `"b":0}`),
-		"a long key":             many(`{"`, `a`, `":0}`),
-		"a long key with faults": many(`{"`, `a`, `":{`+strings.Repeat(`"a":0,`, 200)+`"b":0}}`),
-		"long keys":              []byte(strings.Repeat(`{"`+strings.Repeat("a", key)+`":`, 20) + `{` + strings.Repeat(`"a":1,`, 200) + `"b":1}` + strings.Repeat(`}`, 20)),
-		"many fields":            []byte(`{"metadata":{` + fields(size/16) + `}}`),
-		"a text that is cut off": many(`{"items":"`, `\u0041`, ``),
-	}
-}
-
-// fields are n fields of different names.
-func fields(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, `"%d":0,`, i)
-	}
-	return b.String() + `"last":0`
 }
