@@ -82,6 +82,6 @@ type Spec struct {
 	Platform bool // a list over all companies: no condition on the company
 
 	// The records are never deleted, each change of a column that a condition may name sets Updated, and From is a table.
-	// Large totals are corrected by what has changed then, not counted again; see docs/architecture.md#lists.
+	// Large totals are corrected by what has changed then, not counted again, and tell where deep pages begin; see docs/architecture.md#lists.
 	Permanent bool
 }
