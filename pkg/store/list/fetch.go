@@ -39,7 +39,12 @@ func fetch[T any](ctx context.Context, d db.Querier, q *Query, read func(rows pg
 		sql, args := q.pageSQL(s, p, q.limit()+1-len(page.Items))
 		b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return page.take(rows, read, &end) })
 	}
-	if err := q.read(ctx, d, s, queue, &end); err != nil {
+	done, err := q.readHits(ctx, d, queue)
+	if err == nil && !done {
+		page.Items, page.ends, end = page.Items[:0], nil, lastRow{}
+		err = q.read(ctx, d, s, queue, &end)
+	}
+	if err != nil {
 		if q.params.Cursor != "" && isDataError(err) {
 			return nil, errCursor // the cursor is forged: its value does not have the type of the column
 		}
@@ -74,6 +79,7 @@ const (
 	whole part = iota
 	values
 	nulls
+	hits // of a search, in their order; see [Query.readHits]
 )
 
 // parts lists the parts that the page may lie in.
@@ -89,10 +95,30 @@ func (q *Query) parts(s Sort) []part {
 
 // pageSQL returns the SELECT of a part of the page, with one extra row that tells whether there is a next page.
 func (q *Query) pageSQL(s Sort, p part, limit int) (sql string, args []any) {
+	where, args := q.wherePart(s, p, q.seekFrom)
+	if p == hits {
+		sql = q.hitsSQL(s, limit)
+	} else {
+		sql = fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d", q.columns(s), q.spec.From, where, q.orderBy(s, p), limit)
+	}
+	if q.skip > 0 {
+		args = append(args, q.skip)
+		sql += fmt.Sprintf(" OFFSET $%d", len(args))
+	}
+	return sql, args
+}
+
+// columns are those of a page. The aliases keep the names in ORDER BY unambiguous.
+func (q *Query) columns(s Sort) string {
+	return fmt.Sprintf("%s, %s AS cursor_id, (%s)::TEXT AS cursor_value", q.spec.Columns, q.spec.ID, s.Column)
+}
+
+// wherePart selects the records of a part behind a place, if there is one.
+func (q *Query) wherePart(s Sort, p part, behind *place) (string, []any) {
 	where, args := slices.Clone(q.where), slices.Clone(q.args)
-	if q.seekFrom != nil && (p != nulls || q.seekFrom.sort == nil) {
+	if behind != nil && (p != nulls || behind.sort == nil) {
 		var after string
-		after, args = q.after(s, *q.seekFrom, args)
+		after, args = q.after(s, *behind, args)
 		where = append(where, after)
 	}
 	switch p {
@@ -100,16 +126,9 @@ func (q *Query) pageSQL(s Sort, p part, limit int) (sql string, args []any) {
 		where = append(where, s.Column+" IS NOT NULL")
 	case nulls:
 		where = append(where, s.Column+" IS NULL")
-	case whole:
+	case whole, hits:
 	}
-	// The aliases keep the names in ORDER BY unambiguous.
-	sql = fmt.Sprintf("SELECT %s, %s AS cursor_id, (%s)::TEXT AS cursor_value FROM %s WHERE %s ORDER BY %s LIMIT %d",
-		q.spec.Columns, q.spec.ID, s.Column, q.spec.From, strings.Join(where, " AND "), q.orderBy(s, p), limit)
-	if q.skip > 0 {
-		args = append(args, q.skip)
-		sql += fmt.Sprintf(" OFFSET $%d", len(args))
-	}
-	return sql, args
+	return strings.Join(where, " AND "), args
 }
 
 // orderBy is the order of a part. Nulls are named only where they can occur, because indexes have them elsewhere.

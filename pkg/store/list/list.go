@@ -89,6 +89,6 @@ type Spec struct {
 	Summed   bool // From sums up records, so that a page reads all of the company
 
 	// The records are never deleted, each change of a column that a condition may name sets Updated, and From is a table.
-	// Large totals are corrected by what has changed then, not counted again; see docs/architecture.md#lists.
+	// Large totals are corrected by what has changed then, not counted again, and tell where deep pages begin; see docs/architecture.md#lists.
 	Permanent bool
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
-// Node is what the lists of one process share: totals and keys of deep pages, kept for some seconds, and the limits that
+// Node is what the lists of one process share: totals and places of deep pages, kept for some seconds, and the limits that
 // keep expensive lists from using up the database. A list without a node counts at every request and has no limits of its
 // own. See docs/architecture.md#lists.
 type Node struct {
@@ -39,7 +39,7 @@ type NodeConfig struct {
 	Conns  int           // connections of the pool: lists use at most half of them for pages and a quarter for counts; default 4
 	Limit  time.Duration // of one statement; default 1 s
 	Skip   int           // records that a page may skip by reading them, before its place is looked up; default 1000
-	Large  int64         // a total from which on it is kept in segments, if the list allows it; default 5000
+	Large  int64         // a total from which on it is kept in segments, if the list allows it, and a segment that is split; default 5000
 }
 
 // totalTTL is how long a total is used after its count began.
@@ -67,6 +67,11 @@ type key struct {
 type total struct {
 	n     int64
 	began time.Time // before its snapshot was taken
+}
+
+// usable reports whether the count began at or after notBefore and is at most totalTTL old.
+func (t total) usable(notBefore time.Time) bool {
+	return time.Since(t.began) < totalTTL && !t.began.Before(notBefore)
 }
 
 const (
@@ -104,17 +109,16 @@ type runningCount struct {
 
 // total returns a count that began at or after notBefore and is at most totalTTL old. Equal counts are made once at a time and
 // shared. One that is in demand is renewed before it is too old, so that nobody has to wait for it.
-func (n *Node) total(ctx context.Context, k key, notBefore time.Time, count func(context.Context) (int64, error)) (int64, error) {
+func (n *Node) total(ctx context.Context, k key, notBefore time.Time, count func(context.Context) (int64, error)) (total, error) {
 	for {
 		n.mu.Lock()
 		t, ok := n.totals.Get(k)
-		age := time.Since(t.began)
-		if ok && age < totalTTL && !t.began.Before(notBefore) {
-			if age > totalTTL/2 && n.running[k] == nil {
+		if ok && t.usable(notBefore) {
+			if time.Since(t.began) > totalTTL/2 && n.running[k] == nil {
 				n.startCount(ctx, k, count)
 			}
 			n.mu.Unlock()
-			return t.n, nil
+			return t, nil
 		}
 		f := n.running[k]
 		if f == nil {
@@ -127,10 +131,10 @@ func (n *Node) total(ctx context.Context, k key, notBefore time.Time, count func
 			resume()
 		case <-ctx.Done():
 			resume()
-			return 0, ctx.Err()
+			return total{}, ctx.Err()
 		}
 		if f.err != nil || !f.began.Before(notBefore) {
-			return f.n, f.err
+			return total{f.n, f.began}, f.err
 		}
 	}
 }
@@ -179,9 +183,9 @@ func (n *Node) limited(ctx context.Context, slots *slots, k key, run func() erro
 	return err
 }
 
-// page runs the statements of a page.
-func (n *Node) page(ctx context.Context, d *db.DB, k key, p db.Plan, b *pgx.Batch) error {
-	return n.limited(ctx, n.pages, k, func() error { return d.ReadWithTimeout(ctx, n.cfg.Limit, p, b) })
+// read runs the statements of a page.
+func (n *Node) read(ctx context.Context, slots *slots, d *db.DB, k key, p db.Plan, b *pgx.Batch) error {
+	return n.limited(ctx, slots, k, func() error { return d.ReadWithTimeout(ctx, n.cfg.Limit, p, b) })
 }
 
 // Sum runs statements over many records, such as those of a report, as totals run: in a slot of the company, each with the limit of

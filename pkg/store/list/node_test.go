@@ -46,7 +46,7 @@ func (n *Node) ask(t *testing.T, k key, c *counter) int64 {
 	t.Helper()
 	got, err := n.total(t.Context(), k, n.cfg.Writes.Last(k.company, []db.Table{table}), c.count)
 	require.NoError(t, err)
-	return got
+	return got.n
 }
 
 func TestTotalsShowOwnWritesAtOnceAndOthersSoon(t *testing.T) {
@@ -257,6 +257,71 @@ func TestSegmentsCoverAllTime(t *testing.T) {
 		require.Equal(t, everAfter, s.bounds[segments+1])
 		require.Empty(t, s.grow(now.Add(s.width+time.Second)))
 	}
+}
+
+// Segments become small where there are many records, however unevenly they were created.
+func TestCrowdedSegmentsAreSplit(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	first, last := now.Add(-1000*24*time.Hour), now.Add(-time.Hour)
+	s := divide(first, last)
+	count := func(which []int) { // 9000 records over the whole time, 90 000 within the last minute of it
+		within := func(from, to time.Time) float64 {
+			return max(0, min(1, to.Sub(from).Seconds()/last.Sub(from).Seconds()))
+		}
+		for _, i := range which {
+			n := 0.0
+			for from, records := range map[time.Time]float64{first: 9000, last.Add(-time.Minute): 90_000} {
+				n += records * (within(from, s.bounds[i+1]) - within(from, s.bounds[i]))
+			}
+			s.n[i] = int64(n)
+		}
+	}
+	all := make([]int, len(s.n))
+	for i := range all {
+		all[i] = i
+	}
+	count(all)
+	require.Empty(t, s.split(now, 1000, nil), "nothing was counted")
+	for changed := s.split(now, 1000, all); len(changed) > 0; changed = s.split(now, 1000, changed) {
+		count(changed)
+	}
+	require.InDelta(t, 99_000, s.total(), float64(len(s.n)))
+	require.Less(t, len(s.n), segmentsKept)
+	require.Len(t, s.bounds, len(s.n)+1)
+	for i, n := range s.n {
+		require.True(t, s.bounds[i].Before(s.bounds[i+1]))
+		require.LessOrEqual(t, n, 4*s.total()/segmentsMade)
+	}
+	for _, desc := range []bool{false, true} {
+		for skip := int64(5000); skip < 99_000; skip += 997 {
+			p := s.bound(skip, desc)
+			require.LessOrEqual(t, p.before, skip)
+			require.Less(t, skip-p.before, 4*s.total()/segmentsMade)
+		}
+	}
+}
+
+// The end of a page that was read leads to the next one for as long as a page may be kept, but to others only as long as the records
+// before it are counted.
+func TestPlacesAreUsedWhileTheyAreCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n, k := NewNode(NodeConfig{}), keyFor(tenant.NewID(), "all")
+		began := time.Now()
+		n.learn(k, place{before: 2000, read: began, counted: began})
+		time.Sleep(3 * time.Second)
+		n.learn(k, place{before: 2050, read: time.Now(), counted: began})
+		at := func(skip int64, notBefore time.Time) int64 { return n.nearest(k, skip, notBefore).records() }
+		require.EqualValues(t, 2000, at(2049, time.Time{}))
+		require.EqualValues(t, 2050, at(2050, time.Time{}))
+		require.EqualValues(t, 2050, at(9000, time.Time{}))
+		require.Zero(t, at(9000, began.Add(1)), "a change since then")
+		time.Sleep(2 * time.Second)
+		require.EqualValues(t, 2050, at(2050, time.Time{}), "the page behind the one that was read")
+		require.Zero(t, at(2051, time.Time{}), "the records before were counted too long ago")
+		require.Zero(t, at(1999, time.Time{}))
+	})
 }
 
 // A cursor belongs to what the client asked for, not to what was found for it; a total belongs to both.

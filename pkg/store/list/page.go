@@ -61,7 +61,11 @@ func (p *Page[T]) take(rows pgx.Rows, read func(pgx.Rows, ...any) (T, error), en
 			continue
 		}
 		row := lastRow{bytes: size}
-		item, err := read(rows, &row.id, &row.sort)
+		also := []any{&row.id, &row.sort}
+		if p.query.hits != nil {
+			also = append(also, p.query.hits)
+		}
+		item, err := read(rows, also...)
 		if err != nil {
 			return fmt.Errorf("read row of list: %w", err)
 		}

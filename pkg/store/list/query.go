@@ -33,6 +33,9 @@ type Query struct {
 	seekFrom *place // the page lies behind it
 	skip     int64  // records between seekFrom, or the start, and the page
 	counted  *int64 // along with the page
+	hits     *int64 // of a search, while they are read with the page
+
+	searching bool
 }
 
 // found is a condition of [Query.WhereFound].
@@ -126,6 +129,7 @@ func (q *Query) SearchBy(condition string, args func(pattern string) []any) {
 	if q.params.Search == "" {
 		return
 	}
+	q.searching = true
 	var either []string
 	var all []any
 	for _, pattern := range likePatterns(q.params.Search, q.params.callingCode) {

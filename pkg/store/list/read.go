@@ -42,12 +42,16 @@ func (q *Query) read(ctx context.Context, d db.Querier, s Sort, queue func(*pgx.
 		}
 		b := &pgx.Batch{}
 		queue(b, p)
-		if err := n.page(db.DeclareReads(ctx, pool, b, q.reads), pool, q.keyOf(b), q.plan(), b); err != nil {
+		if err := n.read(db.DeclareReads(ctx, pool, b, q.reads), n.pages, pool, q.keyOf(b), q.plan(), b); err != nil {
 			return err
 		}
 	}
-	if end.more && !end.cut && q.params.Cursor == "" && q.params.Page > 0 && q.params.Page*q.params.PageSize > n.cfg.Skip {
-		n.learn(q.orderKey(), place{page: q.params.Page, id: end.id, sort: end.sort, began: began})
+	if last := int64(q.params.Page) * int64(q.params.PageSize); end.more && !end.cut && last > int64(n.cfg.Skip) {
+		counted := began
+		if q.seekFrom != nil {
+			counted = q.seekFrom.counted
+		}
+		n.learn(q.orderKey(), place{id: end.id, sort: end.sort, before: last, read: began, counted: counted})
 	}
 	return nil
 }
@@ -99,9 +103,13 @@ func (q *Query) total(ctx context.Context, d db.Querier, items int, more bool) (
 		all := q.skip + int64(items)
 		return &all, nil
 	}
-	k := key{q.company, hashOf([]string{q.countSQL()}, q.args)}
-	all, err := n.total(ctx, k, q.notBefore(), func(ctx context.Context) (int64, error) { return q.count(ctx, pool, k) })
-	return &all, err
+	all, err := q.countTotal(ctx, pool, q.totalKey(), q.notBefore())
+	return &all.n, err
+}
+
+// countTotal returns the number of matching records as the node knows it.
+func (q *Query) countTotal(ctx context.Context, d *db.DB, k key, notBefore time.Time) (total, error) {
+	return q.params.node.total(ctx, k, notBefore, func(ctx context.Context) (int64, error) { return q.count(ctx, d, k) })
 }
 
 // notBefore is the earliest time at which what the node remembers may have been read.
@@ -116,9 +124,12 @@ func (q *Query) countSQL() string {
 	return `SELECT count(*) FROM ` + cmp.Or(q.spec.Count, q.spec.From) + ` WHERE ` + strings.Join(q.where, " AND ")
 }
 
-// orderKey identifies the list with its filters, order and page size.
+// totalKey identifies the list with its filters.
+func (q *Query) totalKey() key { return key{q.company, hashOf([]string{q.countSQL()}, q.args)} }
+
+// orderKey identifies the list with its filters and order.
 func (q *Query) orderKey() key {
-	return key{q.company, hashOf(append([]string{q.spec.From, q.sort, fmt.Sprint(q.desc, q.params.PageSize)}, q.where...), q.args)}
+	return key{q.company, hashOf(append([]string{q.spec.From, q.sort, fmt.Sprint(q.desc)}, q.where...), q.args)}
 }
 
 // keyOf identifies the statements of a batch.

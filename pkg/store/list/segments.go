@@ -15,6 +15,8 @@ import (
 
 const (
 	segmentsMade  = 128              // of a total when it is counted
+	segmentsSplit = 3 * segmentsMade // above it, none is split
+	splitsAtOnce  = 4                // rounds of splitting when a total is counted
 	segmentsKept  = 4 * segmentsMade // above it, the total is counted anew
 	segmentsFor   = time.Hour        // a total is counted anew after that, in case that something else than the platform changed rows
 	changesRead   = 20_000           // above it, all segments are counted
@@ -53,11 +55,59 @@ func (s *segments) total() (sum int64) {
 	return sum
 }
 
+// bound is the last bound that has at most so many records before it, in the order of creation; nil is the start.
+func (s *segments) bound(skip int64, desc bool) *place {
+	var before int64
+	last := len(s.n) - 1
+	for i := range s.n {
+		at := i
+		if desc {
+			at = last - i
+		}
+		if i < last && before+s.n[at] <= skip {
+			before += s.n[at]
+			continue
+		}
+		if before == 0 {
+			return nil
+		}
+		if desc {
+			at++
+		}
+		value := s.bounds[at].UTC().Format(time.RFC3339Nano)
+		return &place{sort: &value, before: before, counted: s.began} // no record has the zero id: all of that time lie on one side
+	}
+	return nil
+}
+
+// split divides those of the counted segments that hold many records and far more than others, such as those of an import, and
+// returns which have to be counted.
+func (s *segments) split(now time.Time, large int64, counted []int) (changed []int) {
+	crowded := max(4*s.total()/segmentsMade, large)
+	bounds, counts := s.bounds[:1:1], []int64(nil)
+	for i, n := range s.n {
+		from, to := s.bounds[i], s.bounds[i+1]
+		if parts := 2 * n / crowded; parts > 1 && len(counts)+len(s.n)-i < segmentsSplit && slices.Contains(counted, i) {
+			width := min(to.Sub(from), now.Sub(from)) / time.Duration(parts)
+			for width = width.Truncate(time.Microsecond); parts > 1 && width > 0; parts-- {
+				from = from.Add(width)
+				changed, counts, bounds = append(changed, len(counts)), append(counts, 0), append(bounds, from)
+			}
+			if !from.Equal(s.bounds[i]) {
+				changed = append(changed, len(counts))
+			}
+		}
+		counts, bounds = append(counts, n), append(bounds, to)
+	}
+	s.bounds, s.n = bounds, counts
+	return changed
+}
+
 // divide makes equal segments of the time from the first to the last record.
 func divide(first, last time.Time) *segments {
 	s := &segments{bounds: []time.Time{everBefore}, width: max(last.Sub(first)/segmentsMade, time.Second).Truncate(time.Microsecond)} // what the database distinguishes
-	for i := range segmentsMade {
-		s.bounds = append(s.bounds, first.Add(time.Duration(i+1)*s.width))
+	for i := range segmentsMade + 1 {
+		s.bounds = append(s.bounds, first.Add(time.Duration(i)*s.width))
 	}
 	s.bounds = append(s.bounds, everAfter)
 	s.n = make([]int64, len(s.bounds)-1)
@@ -84,7 +134,8 @@ func (q *Query) divisible() bool {
 	return q.spec.Permanent && !q.spec.Platform && !q.foreign && q.createdColumn() != ""
 }
 
-// count returns the total as it is now. A large one is counted in segments from the second time on.
+// count returns the total as it is now. A large one is counted in segments from the second time on. That of a search only is if it cannot
+// be counted as a whole: each segment may take a look into the index of the text, which costs as much as the whole.
 func (q *Query) count(ctx context.Context, d *db.DB, k key) (int64, error) {
 	n := q.params.node
 	if !q.divisible() {
@@ -93,12 +144,15 @@ func (q *Query) count(ctx context.Context, d *db.DB, k key) (int64, error) {
 	if s, ok := n.parted.Get(k); ok {
 		return q.countSegments(ctx, d, k, s)
 	}
-	began := time.Now()
-	all, err := q.countAll(ctx, d, n.cfg.Limit/4)
+	limit, began := n.cfg.Limit/4, time.Now()
+	if q.searching {
+		limit = n.cfg.Limit
+	}
+	all, err := q.countAll(ctx, d, limit)
 	switch {
 	case errors.Is(err, db.ErrTooLong):
 		return q.countSegments(ctx, d, k, &segments{})
-	case err == nil && (all >= n.cfg.Large || time.Since(began) > n.cfg.Limit/10):
+	case err == nil && !q.searching && (all >= n.cfg.Large || time.Since(began) > n.cfg.Limit/10):
 		n.parted.Add(k, &segments{}) // next time
 	}
 	return all, err
@@ -125,18 +179,34 @@ func (q *Query) countSegments(ctx context.Context, d *db.DB, k key, known *segme
 		return 0, err
 	}
 	s.began = began
-	for part := range slices.Chunk(changed, segmentsBatch) {
+	for range splitsAtOnce {
+		if err := q.countEach(ctx, d, s, changed); err != nil {
+			return 0, err
+		}
+		if changed = s.split(began, n.cfg.Large, changed); len(changed) == 0 {
+			break
+		}
+	}
+	if err := q.countEach(ctx, d, s, changed); err != nil {
+		return 0, err
+	}
+	n.parted.Add(k, s)
+	return s.total(), nil
+}
+
+// countEach counts segments.
+func (q *Query) countEach(ctx context.Context, d *db.DB, s *segments, which []int) error {
+	for part := range slices.Chunk(which, segmentsBatch) {
 		b := &pgx.Batch{}
 		for _, i := range part {
 			sql, args := q.segmentSQL(s.bounds[i], s.bounds[i+1])
 			b.Queue(sql, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&s.n[i]) })
 		}
-		if err := q.readWithin(ctx, d, n.cfg.Limit, b); err != nil {
-			return 0, fmt.Errorf("count segments: %w", err)
+		if err := q.readWithin(ctx, d, q.params.node.cfg.Limit, b); err != nil {
+			return fmt.Errorf("count segments: %w", err)
 		}
 	}
-	n.parted.Add(k, s)
-	return s.total(), nil
+	return nil
 }
 
 // changedSegments returns a copy of the segments, or new ones where there are none or they are too old, and which of them
@@ -157,6 +227,7 @@ func (q *Query) changedSegments(ctx context.Context, d *db.DB, known *segments) 
 			return s, changed, nil
 		}
 	}
+	changed = nil // of the segments that are thrown away
 	s, err = q.newSegments(ctx, d)
 	if s != nil {
 		for i := range s.n {

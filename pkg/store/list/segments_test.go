@@ -115,6 +115,19 @@ func TestOnlyChangedSegmentsAreCounted(t *testing.T) {
 	require.EqualValues(t, 4, s.total(t, true, "b.title = 'a'"), "the segment was counted")
 }
 
+// After more changes than are read, all segments are made and counted anew, fewer than there were before.
+func TestTotalsOutliveManyChanges(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, list.NodeConfig{Large: 10})
+	s.fill(t, 300, time.Hour)
+	s.fill(t, 300, time.Millisecond)
+	for range 2 {
+		require.EqualValues(t, 600, s.total(t, true))
+	}
+	s.fill(t, 20_001, 0)
+	require.EqualValues(t, 20_601, s.total(t, true))
+}
+
 // Conditions on other tables, lists that may lose records, and small totals are counted as a whole.
 func TestOtherTotalsAreCountedAsAWhole(t *testing.T) {
 	t.Parallel()

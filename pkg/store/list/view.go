@@ -253,6 +253,13 @@ func (v *view) Statements() []string {
 		f.add(q, nil)
 		all = append(all, q.statements(nil)...)
 	}
+	if v.searched {
+		q := v.sample("")
+		q.params.Search = "x"
+		q.Search("search_text")
+		sql, _ := q.pageSQL(q.spec.Sorts[q.sort], hits, 1)
+		all = append(q.statements(nil), append(all, sql)...)
+	}
 	for name := range v.spec.Sorts {
 		value := "x"
 		all = append(all, v.sample(name).statements(&place{sort: &value})...)
@@ -269,7 +276,7 @@ func (v *view) sample(sort string) *Query {
 	return q
 }
 
-// statements are those of the page behind a place, of its total, and of the place itself.
+// statements are those of the page behind a place, of its total, and of the place where it begins.
 func (q *Query) statements(behind *place) (all []string) {
 	s, err := q.begin()
 	if err != nil {
@@ -277,8 +284,13 @@ func (q *Query) statements(behind *place) (all []string) {
 	}
 	q.seekFrom = behind
 	for _, p := range q.parts(s) {
-		sql, _ := q.pageSQL(s, p, 1)
-		all = append(all, sql)
+		page, _ := q.pageSQL(s, p, 1)
+		place, _ := q.placeSQL(s, p, behind, 0)
+		all = append(all, page, place)
 	}
-	return append(all, q.countSQL(), q.placeSQL(s))
+	place, _ := q.placeSQL(s, whole, nil, 0)
+	if s.Nullable {
+		all = append(all, q.valuesOf(s).countSQL())
+	}
+	return append(all, q.countSQL(), place)
 }
