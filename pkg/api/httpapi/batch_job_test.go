@@ -283,7 +283,7 @@ func TestSlicesAreAsSingleItems(t *testing.T) {
 			results = body.Results
 		}
 		require.Equal(t, want, statuses(results), "%s", items)
-		rows, err := db.Map[string, bool](f.t.Context(), f.db, `SELECT name, true FROM things WHERE company_id = $1`, f.company)
+		rows, err := db.Map[string, bool](f.t.Context(), f.db, "select things", `SELECT name, true FROM things WHERE company_id = $1`, f.company)
 		require.NoError(t, err)
 		require.Equal(t, map[string]bool(model), rows)
 	})

@@ -132,11 +132,7 @@ func (s *Shedder) needs(p *probe) bool {
 func (s *Shedder) stored(ctx context.Context) ([]probeRow, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Every)
 	defer cancel()
-	rows, err := s.cfg.DB.Query(ctx, sqlSelectProbes)
-	if err != nil {
-		return nil, fmt.Errorf("select limit probes: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[probeRow])
+	return db.Collect(ctx, s.cfg.DB, "select limit probes", pgx.RowToStructByPos[probeRow], sqlSelectProbes)
 }
 
 // measure runs a probe and stores the result. This process uses the result even if it cannot be stored; others then have

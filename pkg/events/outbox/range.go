@@ -28,9 +28,9 @@ type LogHeads [Buckets]int64
 
 // ReadLogHeads reads where the event log ends.
 func ReadLogHeads(ctx context.Context, q db.Querier) (h LogHeads, err error) {
-	ends, err := db.Map[int32, int64](ctx, q, sqlSelectLogHeads)
+	ends, err := db.Map[int32, int64](ctx, q, "read ends of the event log", sqlSelectLogHeads)
 	if err != nil {
-		return h, fmt.Errorf("read ends of the event log: %w", err)
+		return h, err
 	}
 	for bucket, n := range ends {
 		h[bucket] = n

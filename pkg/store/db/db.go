@@ -216,21 +216,32 @@ func RowTo[T any](targets func(*T) []any) pgx.RowToFunc[T] {
 	}
 }
 
-// Map reads rows of two columns, a key and its value, into a map.
-func Map[K comparable, V any](ctx context.Context, q Querier, sql string, args ...any) (map[K]V, error) {
+// Collect reads all rows of a query, each by scan; the slice is never nil, so that its JSON is []. what names the read in errors, such
+// as "select categories".
+func Collect[T any](ctx context.Context, q Querier, what string, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	all, err := pgx.CollectRows(rows, scan)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return all, nil
+}
+
+// Map reads rows of two columns, a key and its value, into a map. what names the read in errors, as for [Collect].
+func Map[K comparable, V any](ctx context.Context, q Querier, what, sql string, args ...any) (map[K]V, error) {
+	all := map[K]V{}
+	_, err := Collect(ctx, q, what, func(row pgx.CollectableRow) (struct{}, error) {
+		var key K
+		var value V
+		err := row.Scan(&key, &value)
+		all[key] = value
+		return struct{}{}, err
+	}, sql, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	all := map[K]V{}
-	for rows.Next() {
-		var key K
-		var value V
-		if err := rows.Scan(&key, &value); err != nil {
-			return nil, err
-		}
-		all[key] = value
-	}
-	return all, rows.Err()
+	return all, nil
 }

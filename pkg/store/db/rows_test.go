@@ -149,7 +149,7 @@ func TestRowsTravelTogether(t *testing.T) {
 }
 
 func kindsOf(t require.TestingT, d *db.DB, company uuid.UUID) map[string]int64 {
-	all, err := db.Map[string, int64](context.Background(), d, sqlKinds, company)
+	all, err := db.Map[string, int64](context.Background(), d, "select kinds", sqlKinds, company)
 	require.NoError(t, err)
 	return all
 }

@@ -28,11 +28,7 @@ const sqlKnown = `SELECT id FROM files WHERE company_id = $1 AND id = ANY($2::UU
 
 // Known returns those ids that are files of the company.
 func Known(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.Query(ctx, sqlKnown, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("look up files: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return db.Collect(ctx, q, "look up files", pgx.RowTo[uuid.UUID], sqlKnown, company, ids)
 }
 
 // Check adds the references of a record to files, which a field of it has now, to those that are looked up: 404 FILE_NOT_FOUND. A list is
@@ -104,9 +100,5 @@ const sqlUses = `SELECT entity, record_id FROM file_uses WHERE company_id = $1 A
 
 // Of returns up to limit records that refer to a file.
 func Of(ctx context.Context, q db.Querier, company tenant.ID, file uuid.UUID, limit int) ([]Use, error) {
-	rows, err := q.Query(ctx, sqlUses, company, file, limit)
-	if err != nil {
-		return nil, fmt.Errorf("select uses of a file: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[Use])
+	return db.Collect(ctx, q, "select uses of a file", pgx.RowToStructByPos[Use], sqlUses, company, file, limit)
 }

@@ -354,11 +354,7 @@ const maxRecent = 200
 // Recent lists the jobs of a type among the last 200 of the caller's company, newest first. Which of them the caller may see is up
 // to the owner of the type.
 func Recent(ctx context.Context, q db.Querier, by access.Caller, t Type) ([]Given, error) {
-	rows, err := q.Query(ctx, sqlSelectRecent, by.Company, t.Name, maxRecent)
-	if err != nil {
-		return nil, fmt.Errorf("select recent jobs: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Given, error) {
+	return db.Collect(ctx, q, "select recent jobs", func(row pgx.CollectableRow) (Given, error) {
 		g := Given{Record: Record{CompanyID: by.Company, Type: t.Name}}
 		var total int64
 		var failure []byte
@@ -368,11 +364,7 @@ func Recent(ctx context.Context, q db.Querier, by access.Caller, t Type) ([]Give
 		}
 		g.count(total)
 		return g, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read recent jobs: %w", err)
-	}
-	return found, nil
+	}, sqlSelectRecent, by.Company, t.Name, maxRecent)
 }
 
 const sqlSelectUnfinished = `SELECT company_id, id, status, done, total, summary::TEXT, created_at, updated_at FROM jobs
@@ -380,21 +372,13 @@ WHERE ended_at IS NULL AND type = $1 ORDER BY created_at, id LIMIT $2`
 
 // Unfinished lists jobs of a type of all companies, the oldest first. For operators.
 func Unfinished(ctx context.Context, q db.Querier, t Type, limit int) ([]Record, error) {
-	rows, err := q.Query(ctx, sqlSelectUnfinished, t.Name, limit)
-	if err != nil {
-		return nil, fmt.Errorf("select unfinished jobs: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Record, error) {
+	return db.Collect(ctx, q, "select unfinished jobs", func(row pgx.CollectableRow) (Record, error) {
 		r := Record{Type: t.Name}
 		var total int64
 		err := row.Scan(&r.CompanyID, &r.ID, &r.Status, &r.Processed, &total, &r.Summary, &r.CreatedAt, &r.UpdatedAt)
 		r.count(total)
 		return r, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("select unfinished jobs: %w", err)
-	}
-	return found, nil
+	}, sqlSelectUnfinished, t.Name, limit)
 }
 
 // count notes how many records there are.

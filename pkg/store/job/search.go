@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,15 +33,7 @@ func Search(ctx context.Context, q db.Querier, in Query) ([]Record, error) {
 	case in.Failed:
 		sql = sqlSelectFailed
 	}
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("select jobs: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, scanFound)
-	if err != nil {
-		return nil, fmt.Errorf("select jobs: %w", err)
-	}
-	return found, nil
+	return db.Collect(ctx, q, "select jobs", scanFound, sql, args...)
 }
 
 func scanFound(row pgx.CollectableRow) (r Record, err error) {

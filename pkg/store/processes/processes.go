@@ -121,15 +121,7 @@ func (a *announcement) withdraw(ctx context.Context) {
 
 // List returns the processes that run, by role and node.
 func List(ctx context.Context, q db.Querier) ([]Process, error) {
-	rows, err := q.Query(ctx, sqlSelect, Lifetime.Milliseconds())
-	if err != nil {
-		return nil, fmt.Errorf("read running processes: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Process])
-	if err != nil {
-		return nil, fmt.Errorf("read running processes: %w", err)
-	}
-	return all, nil
+	return db.Collect(ctx, q, "read running processes", pgx.RowToStructByPos[Process], sqlSelect, Lifetime.Milliseconds())
 }
 
 // unannounced returns the owners of leases that are not announced.

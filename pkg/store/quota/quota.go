@@ -119,9 +119,9 @@ func (m *Meter) Take(ctx context.Context, tx *db.Tx, company tenant.ID, n int64,
 		return 0, true, nil
 	}
 	tx.Queue(sqlAddUsage, []uuid.UUID{uuid.UUID(company)}, m.cfg.Kind, []time.Time{expiry(expires)}, []int64{n})
-	sums, err := db.Map[uuid.UUID, int64](ctx, tx, sqlSumUsage, []tenant.ID{company}, m.cfg.Kind, tx.Now())
+	sums, err := db.Map[uuid.UUID, int64](ctx, tx, "count stored "+m.cfg.Kind, sqlSumUsage, []tenant.ID{company}, m.cfg.Kind, tx.Now())
 	if err != nil {
-		return 0, false, fmt.Errorf("count stored %s: %w", m.cfg.Kind, err)
+		return 0, false, err
 	}
 	used = sums[uuid.UUID(company)]
 	if used > m.cfg.Limit {
@@ -181,11 +181,7 @@ ON CONFLICT (company_id, kind, expires_at) DO UPDATE SET bytes = storage_usage.b
 
 // Stored returns the bytes that count for a company, by kind, as far as they have been written. Kinds without a quota are not counted.
 func Stored(ctx context.Context, q db.Querier, company tenant.ID, now time.Time) (map[string]int64, error) {
-	sums, err := db.Map[string, int64](ctx, q, sqlSumKinds, company, now)
-	if err != nil {
-		return nil, fmt.Errorf("sum stored bytes of company %s: %w", company, err)
-	}
-	return sums, nil
+	return db.Map[string, int64](ctx, q, "sum stored bytes of company "+company.String(), sqlSumKinds, company, now)
 }
 
 // usage is the rows of one write.
@@ -244,7 +240,7 @@ func (m *Meter) write(ctx context.Context, ask []tenant.ID, counted map[tenant.I
 			if len(rows.companies) > 0 {
 				tx.Queue(sqlAddUsage, rows.companies, m.cfg.Kind, rows.expires, rows.bytes)
 			}
-			sums, err := db.Map[uuid.UUID, int64](ctx, tx, sqlSumUsage, part, m.cfg.Kind, tx.Now())
+			sums, err := db.Map[uuid.UUID, int64](ctx, tx, "count stored "+m.cfg.Kind, sqlSumUsage, part, m.cfg.Kind, tx.Now())
 			for company, n := range sums {
 				used[tenant.ID(company)] = n
 			}

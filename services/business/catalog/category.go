@@ -3,11 +3,9 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -62,13 +60,9 @@ func (f CategoryFilter) selects(c Category) bool {
 
 // Categories returns the categories of the company, parents before children, sorted by sortOrder and name.
 func (s *Service) Categories(ctx context.Context, by access.Caller, f CategoryFilter) ([]Category, error) {
-	rows, err := s.cfg.DB.Query(ctx, sqlSelectCategories, by.Company)
+	all, err := db.Collect(ctx, s.cfg.DB, "select categories", db.RowTo(categoryTargets), sqlSelectCategories, by.Company)
 	if err != nil {
-		return nil, fmt.Errorf("select categories: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, db.RowTo(categoryTargets))
-	if err != nil {
-		return nil, fmt.Errorf("read categories: %w", err)
+		return nil, err
 	}
 	t := tree{}
 	for _, c := range all {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
@@ -64,11 +63,7 @@ func lockCategory(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID
 }
 
 func readChildren(ctx context.Context, q db.Querier, company tenant.ID, parent uuid.UUID) ([]Category, error) {
-	rows, err := q.Query(ctx, sqlSelectChildren, company, parent)
-	if err != nil {
-		return nil, fmt.Errorf("select child categories: %w", err)
-	}
-	return pgx.CollectRows(rows, db.RowTo(categoryTargets))
+	return db.Collect(ctx, q, "select child categories", db.RowTo(categoryTargets), sqlSelectChildren, company, parent)
 }
 
 const categoryTrees = db.Table("category_trees")
@@ -92,11 +87,7 @@ type tree map[uuid.UUID]*uuid.UUID
 const sqlSelectTree = `SELECT id, parent_id FROM categories WHERE company_id = $1`
 
 func readTree(ctx context.Context, q db.Querier, company tenant.ID) (tree, error) {
-	t, err := db.Map[uuid.UUID, *uuid.UUID](ctx, q, sqlSelectTree, company)
-	if err != nil {
-		return nil, fmt.Errorf("read category tree: %w", err)
-	}
-	return t, nil
+	return db.Map[uuid.UUID, *uuid.UUID](ctx, q, "read category tree", sqlSelectTree, company)
 }
 
 // path returns the ids from the root to id, or false if there is no such category.

@@ -144,9 +144,9 @@ func (l *lookup) knownUnits(ctx context.Context, q db.Querier, company tenant.ID
 		l.codes[u.ID] = u.Code
 	}
 	if slices.ContainsFunc(ids, func(id uuid.UUID) bool { return l.codes[id] == "" }) {
-		own, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectUnitCodes, company, ids)
+		own, err := db.Map[uuid.UUID, string](ctx, q, "read codes of units", sqlSelectUnitCodes, company, ids)
 		if err != nil {
-			return nil, fmt.Errorf("read codes of units: %w", err)
+			return nil, err
 		}
 		maps.Copy(l.codes, own)
 	}
@@ -194,11 +194,7 @@ func KnownUnits(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid
 
 // CategoryPrefixes returns the SKU prefixes, nil for none, of those ids that are categories of the company.
 func CategoryPrefixes(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
-	prefixes, err := db.Map[uuid.UUID, *string](ctx, q, sqlSelectPrefixes, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read prefixes of categories: %w", err)
-	}
-	return prefixes, nil
+	return db.Map[uuid.UUID, *string](ctx, q, "read prefixes of categories", sqlSelectPrefixes, company, ids)
 }
 
 const sqlSelectBelow = `WITH RECURSIVE below (id) AS (
@@ -215,13 +211,9 @@ func FilterCategory(ctx context.Context, d db.Querier, q *list.Query, company te
 	case id == nil:
 		q.Where("category_id IS NULL")
 	default:
-		rows, err := d.Query(ctx, sqlSelectBelow, company, *id)
+		below, err := db.Collect(ctx, d, "select categories below", pgx.RowTo[uuid.UUID], sqlSelectBelow, company, *id)
 		if err != nil {
-			return fmt.Errorf("select categories below: %w", err)
-		}
-		below, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-		if err != nil {
-			return fmt.Errorf("read categories below: %w", err)
+			return err
 		}
 		q.WhereFound(id, "category_id = ANY(?::UUID[])", below)
 	}

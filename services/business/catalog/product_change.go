@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/events/event"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -108,13 +107,9 @@ var (
 
 // changeProducts changes all products that refer to ref, as selected by sql, each as a separate change.
 func (s *Service) changeProducts(ctx context.Context, tx *db.Tx, by access.Caller, sql string, ref uuid.UUID, mutate func(*Product)) error {
-	rows, err := tx.Query(ctx, sql, by.Company, ref)
+	all, err := db.Collect(ctx, tx, "select products to change", db.RowTo(func(p *Product) []any { return productPlan.Targets(p) }), sql, by.Company, ref)
 	if err != nil {
-		return fmt.Errorf("select products to change: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, db.RowTo(func(p *Product) []any { return productPlan.Targets(p) }))
-	if err != nil {
-		return fmt.Errorf("read products to change: %w", err)
+		return err
 	}
 	each := make([]*Product, len(all))
 	for i := range all {

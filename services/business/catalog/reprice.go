@@ -242,13 +242,9 @@ func (s *Service) repriceStep(ctx context.Context, t job.Task) (job.Store, error
 	if err := errors.Join(t.Input(&o), t.State(&at)); err != nil {
 		return nil, err
 	}
-	rows, err := s.cfg.DB.Query(ctx, sqlSelectToReprice, o.args(t.Company, at.After, repriceStep)...)
+	ids, err := db.Collect(ctx, s.cfg.DB, "select products to reprice", pgx.RowTo[uuid.UUID], sqlSelectToReprice, o.args(t.Company, at.After, repriceStep)...)
 	if err != nil {
-		return nil, fmt.Errorf("select products to reprice: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	if err != nil {
-		return nil, fmt.Errorf("select products to reprice: %w", err)
+		return nil, err
 	}
 	return func(ctx context.Context, tx *db.Tx) (job.Progress, error) {
 		changed, err := o.reprice(ctx, tx, t.Company, ids)

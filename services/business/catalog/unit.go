@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -79,13 +78,9 @@ const sqlSelectUnits = `SELECT id, company_id, code, name, name_i18n, short_name
 
 // Units returns the built-in units, followed by those of the company sorted by code.
 func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
-	rows, err := s.cfg.DB.Query(ctx, sqlSelectUnits, by.Company)
+	own, err := db.Collect(ctx, s.cfg.DB, "select units", pgx.RowToStructByPos[Unit], sqlSelectUnits, by.Company)
 	if err != nil {
-		return nil, fmt.Errorf("select units: %w", err)
-	}
-	own, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Unit])
-	if err != nil {
-		return nil, fmt.Errorf("read units: %w", err)
+		return nil, err
 	}
 	return slices.Concat(builtInUnits, own), nil
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -83,15 +82,7 @@ var (
 )
 
 func readVariants(ctx context.Context, q db.Querier, company tenant.ID, product uuid.UUID) ([]ProductVariant, error) {
-	rows, err := q.Query(ctx, sqlSelectVariants, company, product)
-	if err != nil {
-		return nil, fmt.Errorf("select variants: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, db.RowTo(func(v *ProductVariant) []any { return variantPlan.Targets(v) }))
-	if err != nil {
-		return nil, fmt.Errorf("read variants: %w", err)
-	}
-	return all, nil
+	return db.Collect(ctx, q, "select variants", db.RowTo(func(v *ProductVariant) []any { return variantPlan.Targets(v) }), sqlSelectVariants, company, product)
 }
 
 // maxVariants is how many variants a product may have, hidden ones included: they are read and answered together.

@@ -62,22 +62,14 @@ const sqlSelectGroups = `SELECT id, name, price_list_id FROM client_groups WHERE
 
 // Groups returns the client groups of the company, sorted by name.
 func (s *Service) Groups(ctx context.Context, by access.Caller) ([]Group, error) {
-	rows, err := s.cfg.DB.Query(ctx, sqlSelectGroups, by.Company)
-	if err != nil {
-		return nil, fmt.Errorf("select client groups: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[Group])
+	return db.Collect(ctx, s.cfg.DB, "select client groups", pgx.RowToStructByPos[Group], sqlSelectGroups, by.Company)
 }
 
 const sqlSelectPriceLists = `SELECT id, name FROM price_lists WHERE company_id = $1 ORDER BY name COLLATE und, id`
 
 // PriceLists returns the price lists of the company, sorted by name.
 func (s *Service) PriceLists(ctx context.Context, by access.Caller) ([]PriceList, error) {
-	rows, err := s.cfg.DB.Query(ctx, sqlSelectPriceLists, by.Company)
-	if err != nil {
-		return nil, fmt.Errorf("select price lists: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[PriceList])
+	return db.Collect(ctx, s.cfg.DB, "select price lists", pgx.RowToStructByPos[PriceList], sqlSelectPriceLists, by.Company)
 }
 
 // CreateGroup creates a group. An unknown price list is 404.

@@ -68,15 +68,11 @@ func matchPhone(ctx context.Context, q db.Querier, company tenant.ID, countryPre
 	if len(digits) == 0 {
 		return id, false, nil
 	}
-	rows, err := q.Query(ctx, sqlMatchPhone, company, digits)
-	if err != nil {
-		return id, false, fmt.Errorf("match client by phone: %w", err)
-	}
-	holders, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h holder, err error) {
+	holders, err := db.Collect(ctx, q, "match client by phone", func(row pgx.CollectableRow) (h holder, err error) {
 		return h, row.Scan(&h.phone, &h.id, &h.since)
-	})
+	}, sqlMatchPhone, company, digits)
 	if err != nil {
-		return id, false, fmt.Errorf("match client by phone: %w", err)
+		return id, false, err
 	}
 	key := home.Key(number)
 	holders = slices.DeleteFunc(holders, func(h holder) bool { return home.Key(h.phone) != key })

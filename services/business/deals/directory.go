@@ -111,15 +111,7 @@ func selectTypes(ctx context.Context, q db.Querier, company tenant.ID, withInact
 
 // readAll reads the records of a list without pages.
 func readAll[T any](ctx context.Context, q db.Querier, sql string, args ...any) ([]T, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("select directory: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, scan[T])
-	if all == nil {
-		all = []T{}
-	}
-	return all, err
+	return db.Collect(ctx, q, "select directory", scan[T], sql, args...)
 }
 
 func scan[T any](row pgx.CollectableRow) (v T, err error) {

@@ -32,11 +32,7 @@ const sqlSelectActiveSources = `SELECT id FROM lead_sources WHERE company_id = $
 
 // activeSources is a [reference.Known] of the sources that can be chosen.
 func activeSources(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.Query(ctx, sqlSelectActiveSources, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("look up sources: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return db.Collect(ctx, q, "look up sources", pgx.RowTo[uuid.UUID], sqlSelectActiveSources, company, ids)
 }
 
 const sqlSelectSourceByAlias = `SELECT id FROM lead_sources WHERE company_id = $1 AND alias = $2 AND is_active`

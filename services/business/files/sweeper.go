@@ -63,13 +63,9 @@ func (s *Service) sweepWhile(ctx context.Context, hold func(context.Context) (bo
 
 // Sweep removes what is due, up to a batch, and reports whether there may be more. It may run in several processes.
 func (s *Service) Sweep(ctx context.Context) (more bool, err error) {
-	rows, err := s.cfg.DB.Query(ctx, sqlDueBlobs, s.cfg.DB.Now(), sweepBatch)
+	all, err := db.Collect(ctx, s.cfg.DB, "select contents that are due", pgx.RowToStructByPos[due], sqlDueBlobs, s.cfg.DB.Now(), sweepBatch)
 	if err != nil {
-		return false, fmt.Errorf("select contents that are due: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[due])
-	if err != nil {
-		return false, fmt.Errorf("read contents that are due: %w", err)
+		return false, err
 	}
 	for _, d := range all {
 		if err := s.sweepOne(ctx, d); err != nil {

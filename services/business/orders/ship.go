@@ -210,15 +210,7 @@ var sqlSelectShipments = `SELECT ` + shipmentPlan.SelectList("") + ` FROM shipme
 
 // selectShipments returns the shipments of an order by their numbers.
 func selectShipments(ctx context.Context, q db.Querier, company tenant.ID, order uuid.UUID) ([]Shipment, error) {
-	rows, err := q.Query(ctx, sqlSelectShipments, company, order)
-	if err != nil {
-		return nil, fmt.Errorf("select shipments: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (sh Shipment, err error) {
+	return db.Collect(ctx, q, "select shipments", func(row pgx.CollectableRow) (sh Shipment, err error) {
 		return sh, row.Scan(shipmentPlan.Targets(&sh)...)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read shipments: %w", err)
-	}
-	return all, nil
+	}, sqlSelectShipments, company, order)
 }

@@ -2,7 +2,6 @@ package scheduling
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -78,14 +77,10 @@ UNION ALL SELECT start_at, end_at, TRUE FROM venue_uses WHERE company_id = $1 AN
 
 // selectUses reads the uses of a resource that overlap the interval, except those of one booking or deal.
 func selectUses(ctx context.Context, q db.Querier, company tenant.ID, resource uuid.UUID, during interval, except uuid.UUID) ([]use, error) {
-	rows, err := q.Query(ctx, sqlSelectUses, company, resource, during.start.Add(-maxDuration-time.Second), during.end, during.start, except)
-	if err != nil {
-		return nil, fmt.Errorf("select uses of resource: %w", err)
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (u use, err error) {
+	return db.Collect(ctx, q, "select uses of resource", func(row pgx.CollectableRow) (u use, err error) {
 		err = row.Scan(&u.start, &u.end, &u.whole)
 		return u, err
-	})
+	}, sqlSelectUses, company, resource, during.start.Add(-maxDuration-time.Second), during.end, during.start, except)
 }
 
 // checkPlace returns a 409 unless the interval has a place that the uses leave free.
@@ -106,16 +101,12 @@ WHERE company_id = $1 AND resource_id = $2 AND start_at > $3 AND end_at > $4 AND
 
 // checkFewerPlaces returns a 409 if more bookings than the resource has places overlap now or later.
 func (r Resource) checkFewerPlaces(ctx context.Context, q db.Querier, now time.Time) error {
-	rows, err := q.Query(ctx, sqlSelectLaterBookings, r.CompanyID, r.ID, now.Add(-maxDuration-time.Second), now)
-	if err != nil {
-		return fmt.Errorf("select later bookings: %w", err)
-	}
-	uses, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (u use, err error) {
+	uses, err := db.Collect(ctx, q, "select later bookings", func(row pgx.CollectableRow) (u use, err error) {
 		err = row.Scan(&u.start, &u.end)
 		return u, err
-	})
+	}, sqlSelectLaterBookings, r.CompanyID, r.ID, now.Add(-maxDuration-time.Second), now)
 	if err != nil {
-		return fmt.Errorf("read later bookings: %w", err)
+		return err
 	}
 	taken := occupancyOf(uses)
 	if len(taken) == 0 {

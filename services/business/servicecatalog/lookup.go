@@ -127,13 +127,9 @@ WHERE company_id = $1 AND category_id = $2 AND status = 'hidden'`)
 // EmptyCategory removes the services from a category before it is deleted. Active ones move to the other category, each
 // with an event; hidden ones lose their category without an event.
 func (InCategories) EmptyCategory(ctx context.Context, tx *db.Tx, by access.Caller, category uuid.UUID, to *uuid.UUID) error {
-	rows, err := tx.Query(ctx, sqlLockOfCategory, by.Company, category)
+	all, err := db.Collect(ctx, tx, "select services to move", db.RowTo(func(o *Offering) []any { return plan.Targets(o) }), sqlLockOfCategory, by.Company, category)
 	if err != nil {
-		return fmt.Errorf("select services to move: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, db.RowTo(func(o *Offering) []any { return plan.Targets(o) }))
-	if err != nil {
-		return fmt.Errorf("read services to move: %w", err)
+		return err
 	}
 	for _, o := range all {
 		snapshot := table.Snapshot(o)

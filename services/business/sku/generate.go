@@ -36,13 +36,9 @@ func Next(ctx context.Context, tx *db.Tx, company tenant.ID, prefix string) (str
 		for i := range keys {
 			keys[i] = list.Key(format(prefix, from+int64(i)))
 		}
-		rows, err := tx.Query(ctx, sqlSelectTakenSKUs, company, keys)
+		taken, err := db.Collect(ctx, tx, "select taken SKUs", pgx.RowTo[string], sqlSelectTakenSKUs, company, keys)
 		if err != nil {
-			return "", fmt.Errorf("select taken SKUs: %w", err)
-		}
-		taken, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			return "", fmt.Errorf("read taken SKUs: %w", err)
+			return "", err
 		}
 		i := slices.IndexFunc(keys, func(k string) bool { return !slices.Contains(taken, k) })
 		if i < 0 {

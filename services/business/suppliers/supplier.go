@@ -2,7 +2,6 @@ package suppliers
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -51,9 +50,5 @@ const sqlSelectNames = `SELECT id, name FROM suppliers WHERE company_id = $1 AND
 
 // Names returns the names of those ids that are suppliers of the company.
 func Names(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectNames, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read names of suppliers: %w", err)
-	}
-	return names, nil
+	return db.Map[uuid.UUID, string](ctx, q, "read names of suppliers", sqlSelectNames, company, ids)
 }

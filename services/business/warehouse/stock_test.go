@@ -176,7 +176,7 @@ func TestReservationsOfOneTransaction(t *testing.T) {
 			return nil
 		}))
 		for i, w := range shops {
-			versions, err := db.Map[uuid.UUID, int64](t.Context(), d, sqlSelectVersions, w.by.Company)
+			versions, err := db.Map[uuid.UUID, int64](t.Context(), d, "select versions", sqlSelectVersions, w.by.Company)
 			require.NoError(t, err)
 			for j, k := range w.keys {
 				_, reserved := w.level(t, k)

@@ -32,11 +32,7 @@ const sqlSelectTaken = `SELECT branch_id, id FROM warehouses WHERE company_id = 
 
 // taken returns the warehouses of those branches that have one.
 func taken(ctx context.Context, q db.Querier, company tenant.ID, branches ...uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
-	of, err := db.Map[uuid.UUID, uuid.UUID](ctx, q, sqlSelectTaken, company, branches)
-	if err != nil {
-		return nil, fmt.Errorf("read warehouses of branches: %w", err)
-	}
-	return of, nil
+	return db.Map[uuid.UUID, uuid.UUID](ctx, q, "read warehouses of branches", sqlSelectTaken, company, branches)
 }
 
 // branchFor returns the branch of a new warehouse: the given one, or the first free one if it is zero.
@@ -166,9 +162,5 @@ const sqlSelectNames = `SELECT id, name FROM warehouses WHERE company_id = $1 AN
 
 // WarehouseNames returns the names of those ids that are warehouses of the company.
 func (s *Service) WarehouseNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectNames, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read names of warehouses: %w", err)
-	}
-	return names, nil
+	return db.Map[uuid.UUID, string](ctx, q, "read names of warehouses", sqlSelectNames, company, ids)
 }

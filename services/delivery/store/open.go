@@ -199,9 +199,9 @@ type Body struct {
 // SelectBodies reads the bodies by delivery id; one that is gone is left out.
 func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[uuid.UUID]Body, error) {
 	companies, subs, ids, _ := openColumns(rows)
-	stored, err := db.Map[uuid.UUID, []byte](ctx, q, sqlSelectBodies, companies, subs, ids)
+	stored, err := db.Map[uuid.UUID, []byte](ctx, q, "read bodies of deliveries", sqlSelectBodies, companies, subs, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read bodies of deliveries: %w", err)
+		return nil, err
 	}
 	all, err := addOnTheWay(ctx, q, stored, rows)
 	if err != nil {
@@ -297,9 +297,5 @@ func CloseFailed(ctx context.Context, d *db.DB, rows []*OpenDelivery, texts []st
 
 // SelectOldest gives the creation of the oldest open delivery by tier of its receiver.
 func SelectOldest(ctx context.Context, q db.Querier) (map[string]time.Time, error) {
-	oldest, err := db.Map[string, time.Time](ctx, q, sqlSelectOldest)
-	if err != nil {
-		return nil, fmt.Errorf("read oldest open deliveries: %w", err)
-	}
-	return oldest, nil
+	return db.Map[string, time.Time](ctx, q, "read oldest open deliveries", sqlSelectOldest)
 }

@@ -56,11 +56,7 @@ const sqlSelectChanges = `SELECT company_id, changes FROM webhook_companies WHER
 
 // SelectChanges counts the changes of each company's set of subscriptions; a company that never had one is left out.
 func SelectChanges(ctx context.Context, q db.Querier, companies []uuid.UUID) (map[tenant.ID]int64, error) {
-	changes, err := db.Map[tenant.ID, int64](ctx, q, sqlSelectChanges, companies)
-	if err != nil {
-		return nil, fmt.Errorf("count changes of subscriptions: %w", err)
-	}
-	return changes, nil
+	return db.Map[tenant.ID, int64](ctx, q, "count changes of subscriptions", sqlSelectChanges, companies)
 }
 
 // sqlSelectSubscribers walks over all companies that ever had a subscription.
@@ -83,9 +79,5 @@ const sqlSelectSubscriptionAges = `SELECT id, updated_at FROM webhook_subscripti
 
 // SelectSubscriptionAges reads when each subscription of the companies was changed last.
 func SelectSubscriptionAges(ctx context.Context, q db.Querier, companies []uuid.UUID) (map[uuid.UUID]time.Time, error) {
-	ages, err := db.Map[uuid.UUID, time.Time](ctx, q, sqlSelectSubscriptionAges, companies)
-	if err != nil {
-		return nil, fmt.Errorf("read last changes of subscriptions: %w", err)
-	}
-	return ages, nil
+	return db.Map[uuid.UUID, time.Time](ctx, q, "read last changes of subscriptions", sqlSelectSubscriptionAges, companies)
 }

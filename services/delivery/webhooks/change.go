@@ -272,13 +272,9 @@ const sqlSelectTargets = `SELECT id, url, events FROM webhook_subscriptions WHER
 
 // checkAgainstOthers compares a new or changed subscription with the others of the company. The caller has locked the company.
 func checkAgainstOthers(ctx context.Context, tx *db.Tx, sub Subscription, isNew bool) error {
-	rows, err := tx.Query(ctx, sqlSelectTargets, sub.CompanyID)
+	others, err := db.Collect(ctx, tx, "select subscriptions of company", pgx.RowToStructByPos[target], sqlSelectTargets, sub.CompanyID)
 	if err != nil {
-		return fmt.Errorf("select subscriptions of company: %w", err)
-	}
-	others, err := pgx.CollectRows(rows, pgx.RowToStructByPos[target])
-	if err != nil {
-		return fmt.Errorf("read subscriptions of company: %w", err)
+		return err
 	}
 	for _, o := range others {
 		if o.ID != sub.ID && o.URL == sub.URL && sameSet(o.Events, sub.Events) {

@@ -104,30 +104,14 @@ func (s *Service) subscriptionIDs(ctx context.Context, company tenant.ID, only *
 	if only != nil {
 		return []uuid.UUID{*only}, nil
 	}
-	rows, err := s.cfg.DB.Query(ctx, `SELECT id FROM webhook_subscriptions WHERE company_id = $1`, company)
-	if err != nil {
-		return nil, fmt.Errorf("select subscriptions of company: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	if err != nil {
-		return nil, fmt.Errorf("select subscriptions of company: %w", err)
-	}
-	return ids, nil
+	return db.Collect(ctx, s.cfg.DB, "select subscriptions of company", pgx.RowTo[uuid.UUID], `SELECT id FROM webhook_subscriptions WHERE company_id = $1`, company)
 }
 
 const sqlSelectSubscribed = `SELECT DISTINCT company_id FROM webhook_subscriptions WHERE company_id > $1 ORDER BY company_id LIMIT 1000`
 
 // Subscribed lists companies that have subscriptions, by their ids, from behind one; at most 1000.
 func (s *Service) Subscribed(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
-	rows, err := s.cfg.DB.Query(ctx, sqlSelectSubscribed, after)
-	if err != nil {
-		return nil, fmt.Errorf("select companies with subscriptions: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[tenant.ID])
-	if err != nil {
-		return nil, fmt.Errorf("select companies with subscriptions: %w", err)
-	}
-	return ids, nil
+	return db.Collect(ctx, s.cfg.DB, "select companies with subscriptions", pgx.RowTo[tenant.ID], sqlSelectSubscribed, after)
 }
 
 // glance is what of a delivery says whether it is listed.
@@ -210,15 +194,7 @@ func (s *Service) lookForEvents(ctx context.Context, company tenant.ID, subs []u
 }
 
 func glances(ctx context.Context, q db.Querier, sql string, args ...any) ([]glance, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("look for deliveries: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[glance])
-	if err != nil {
-		return nil, fmt.Errorf("look for deliveries: %w", err)
-	}
-	return found, nil
+	return db.Collect(ctx, q, "look for deliveries", pgx.RowToStructByPos[glance], sql, args...)
 }
 
 const sqlSelectDeliveries = `SELECT ` + deliveryColumns + ` FROM unnest($2::UUID[], $3::UUID[]) AS u(s, i)

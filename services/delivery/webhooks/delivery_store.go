@@ -131,13 +131,9 @@ func (s *Service) selectHistory(ctx context.Context, company tenant.ID, subscrip
 }
 
 func (s *Service) collectDeliveries(ctx context.Context, q db.Querier, company tenant.ID, sql string, args ...any) ([]DeliveryRecord, error) {
-	rows, err := q.Query(ctx, sql, args...)
+	all, err := db.Collect(ctx, q, "select deliveries", s.scanDelivery, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("select deliveries: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, s.scanDelivery)
-	if err != nil {
-		return nil, fmt.Errorf("read deliveries: %w", err)
+		return nil, err
 	}
 	return all, s.showWaiting(ctx, q, company, all)
 }
@@ -148,13 +144,9 @@ WHERE company_id = $1 AND subscription_id = $2 AND delivery_id = $3 ORDER BY seq
 // selectAttempts reads the attempts that the history still has. It holds the unsuccessful ones; a successful one is the last
 // of its delivery, whose row describes it.
 func selectAttempts(ctx context.Context, q db.Querier, company tenant.ID, d DeliveryRecord) ([]DeliveryAttempt, error) {
-	rows, err := q.Query(ctx, sqlSelectAttempts, company, d.SubscriptionID, d.ID)
+	attempts, err := db.Collect(ctx, q, "select attempts", pgx.RowToStructByPos[DeliveryAttempt], sqlSelectAttempts, company, d.SubscriptionID, d.ID)
 	if err != nil {
-		return nil, fmt.Errorf("select attempts: %w", err)
-	}
-	attempts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DeliveryAttempt])
-	if err != nil {
-		return nil, fmt.Errorf("read attempts: %w", err)
+		return nil, err
 	}
 	return d.withSuccess(attempts), nil
 }

@@ -99,13 +99,9 @@ func keepVersion(tx *db.Tx, sub Subscription, deleted bool) {
 
 // selectVersionsAt reads what subscriptions were at a time; those of which that is not recorded are left out.
 func selectVersionsAt(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID, at time.Time) (map[uuid.UUID]*subscriptionVersion, error) {
-	rows, err := q.Query(ctx, sqlSelectVersionsAt, company, ids, at)
+	all, err := db.Collect(ctx, q, "select versions of subscriptions", pgx.RowToAddrOfStructByPos[subscriptionVersion], sqlSelectVersionsAt, company, ids, at)
 	if err != nil {
-		return nil, fmt.Errorf("select versions of subscriptions: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[subscriptionVersion])
-	if err != nil {
-		return nil, fmt.Errorf("select versions of subscriptions: %w", err)
+		return nil, err
 	}
 	found := make(map[uuid.UUID]*subscriptionVersion, len(all))
 	for _, v := range all {

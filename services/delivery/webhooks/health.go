@@ -127,13 +127,9 @@ func (s *Service) showWaiting(ctx context.Context, q db.Querier, company tenant.
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := q.Query(ctx, sqlSelectReceiverState, company, ids)
+	states, err := db.Collect(ctx, q, "read receivers of deliveries", pgx.RowToStructByPos[receiverState], sqlSelectReceiverState, company, ids)
 	if err != nil {
-		return fmt.Errorf("read receivers of deliveries: %w", err)
-	}
-	states, err := pgx.CollectRows(rows, pgx.RowToStructByPos[receiverState])
-	if err != nil {
-		return fmt.Errorf("read receivers of deliveries: %w", err)
+		return err
 	}
 	byID := make(map[uuid.UUID]receiverState, len(states))
 	for _, r := range states {

@@ -69,13 +69,9 @@ type failing struct {
 // TellFailing tells owners of receivers that have failed for an hour, once for each outage.
 func (s *Service) TellFailing(ctx context.Context) error {
 	for ctx.Err() == nil {
-		rows, err := s.cfg.DB.Query(ctx, sqlSelectFailing, s.cfg.DB.Now().Add(-tellFailingAfter))
+		found, err := db.Collect(ctx, s.cfg.DB, "find failing receivers", pgx.RowToStructByPos[failing], sqlSelectFailing, s.cfg.DB.Now().Add(-tellFailingAfter))
 		if err != nil {
-			return fmt.Errorf("find failing receivers: %w", err)
-		}
-		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[failing])
-		if err != nil {
-			return fmt.Errorf("find failing receivers: %w", err)
+			return err
 		}
 		for _, f := range found {
 			if err := s.tellFailing(ctx, f); err != nil {

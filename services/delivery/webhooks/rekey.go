@@ -49,13 +49,9 @@ func (s *Service) Rekey(ctx context.Context, batch int, log *slog.Logger) (sum R
 	}
 	var last storedSecrets
 	for {
-		rows, err := s.cfg.DB.Query(ctx, sqlSelectSecrets, last.Company, last.ID, batch)
+		page, err := db.Collect(ctx, s.cfg.DB, "select secrets", pgx.RowToStructByPos[storedSecrets], sqlSelectSecrets, last.Company, last.ID, batch)
 		if err != nil {
-			return sum, fmt.Errorf("select secrets: %w", err)
-		}
-		page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[storedSecrets])
-		if err != nil {
-			return sum, fmt.Errorf("read secrets: %w", err)
+			return sum, err
 		}
 		for _, row := range page {
 			if err := s.rekey(ctx, row, &sum, log); err != nil {

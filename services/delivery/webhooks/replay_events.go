@@ -70,15 +70,7 @@ type failure struct {
 }
 
 func selectFailed(ctx context.Context, q db.Querier, sql string, args ...any) ([]failure, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("select failed deliveries: %w", err)
-	}
-	failed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[failure])
-	if err != nil {
-		return nil, fmt.Errorf("select failed deliveries: %w", err)
-	}
-	return failed, nil
+	return db.Collect(ctx, q, "select failed deliveries", pgx.RowToStructByPos[failure], sql, args...)
 }
 
 // failedEvents reads the events of failed deliveries.
@@ -147,15 +139,7 @@ type subscriptionState struct {
 }
 
 func selectStates(ctx context.Context, q db.Querier, sub Subscription) ([]subscriptionState, error) {
-	rows, err := q.Query(ctx, sqlSelectStates, sub.CompanyID, sub.ID)
-	if err != nil {
-		return nil, fmt.Errorf("select versions of subscription: %w", err)
-	}
-	states, err := pgx.CollectRows(rows, pgx.RowToStructByPos[subscriptionState])
-	if err != nil {
-		return nil, fmt.Errorf("select versions of subscription: %w", err)
-	}
-	return states, nil
+	return db.Collect(ctx, q, "select versions of subscription", pgx.RowToStructByPos[subscriptionState], sqlSelectStates, sub.CompanyID, sub.ID)
 }
 
 // maxRoutingDelay is how long after an event it was decided at the latest that a subscription does not get it.

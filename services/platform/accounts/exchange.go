@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -36,9 +35,9 @@ RETURNING key, arrival`)
 // take takes an attempt as [limits.take] does. What this process does not know yet, it reads, without waiting for who writes it.
 func (s *Service) take(ctx context.Context, all ...limited) error {
 	if keys := s.limits.unknown(all); len(keys) > 0 {
-		arrivals, err := db.Map[string, time.Time](ctx, s.cfg.DB, sqlSelectArrivals, keys)
+		arrivals, err := db.Map[string, time.Time](ctx, s.cfg.DB, "read limits", sqlSelectArrivals, keys)
 		if err != nil {
-			return fmt.Errorf("read limits: %w", err)
+			return err
 		}
 		s.limits.learn(all, arrivals)
 	}

@@ -194,18 +194,14 @@ func (s *Service) tellReset(ctx context.Context, tx *db.Tx, l Link) error {
 	if s.cfg.Provider != nil {
 		issuer = s.cfg.Provider.cfg.Issuer
 	}
-	rows, err := tx.Query(ctx, sqlSelectOtherWays, l.Company, l.User, issuer)
-	if err != nil {
-		return fmt.Errorf("select what signs in: %w", err)
-	}
-	ways, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (text string, err error) {
+	ways, err := db.Collect(ctx, tx, "select what signs in", func(row pgx.CollectableRow) (text string, err error) {
 		var kind, name string
 		var since time.Time
 		err = row.Scan(&kind, &name, &since)
 		return fmt.Sprintf("- %s %q, since %s", kind, name, since.UTC().Format(time.DateOnly)), err
-	})
+	}, sqlSelectOtherWays, l.Company, l.User, issuer)
 	if err != nil {
-		return fmt.Errorf("select what signs in: %w", err)
+		return err
 	}
 	text := "Nothing else signs in to your account."
 	if len(ways) > 0 {

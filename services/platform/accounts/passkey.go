@@ -126,18 +126,10 @@ func (s *Service) Passkeys(ctx context.Context, o Owner) ([]Passkey, error) {
 }
 
 func (s *Service) passkeys(ctx context.Context, sql string, args ...any) ([]Passkey, error) {
-	rows, err := s.cfg.DB.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("select passkeys: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Passkey, err error) {
+	return db.Collect(ctx, s.cfg.DB, "select passkeys", func(row pgx.CollectableRow) (p Passkey, err error) {
 		err = row.Scan(&p.Company, &p.User, &p.ID, &p.Name, &p.sealed, &p.counter, &p.CopiedAt, &p.CreatedAt, &p.UsedAt)
 		return p, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("select passkeys: %w", err)
-	}
-	return found, nil
+	}, sql, args...)
 }
 
 // open returns the credential of a passkey.

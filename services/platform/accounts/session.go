@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"strings"
 	"time"
 
@@ -167,18 +166,10 @@ func (s *Service) Sessions(ctx context.Context, o Owner) ([]Session, error) {
 }
 
 func (s *Service) sessions(ctx context.Context, sql string, args ...any) ([]Session, error) {
-	rows, err := s.cfg.DB.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("select sessions: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v Session, err error) {
+	return db.Collect(ctx, s.cfg.DB, "select sessions", func(row pgx.CollectableRow) (v Session, err error) {
 		err = row.Scan(&v.Company, &v.User, &v.ID, &v.Operator, &v.Stage, &v.Address, &v.Agent, &v.CreatedAt, &v.SeenAt, &v.ExpiresAt)
 		return v, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("select sessions: %w", err)
-	}
-	return found, nil
+	}, sql, args...)
 }
 
 // EndSession ends a session of a user. One that is over already, or is somebody else's, is [ErrSession].

@@ -73,18 +73,10 @@ func (s *Service) OwnViews(ctx context.Context, o Owner) ([]View, error) {
 }
 
 func selectViews(ctx context.Context, q db.Querier, sql string, args ...any) ([]View, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("select views: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v View, err error) {
+	return db.Collect(ctx, q, "select views", func(row pgx.CollectableRow) (v View, err error) {
 		err = row.Scan(&v.Owner.Company, &v.Owner.User, &v.ID, &v.List, &v.Query, &v.Name, &v.Shared, &v.CreatedAt, &v.UpdatedAt)
 		return v, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("select views: %w", err)
-	}
-	return found, nil
+	}, sql, args...)
 }
 
 // SaveView stores a view of a user. A user may save 50, and 50 of a list may be shared.

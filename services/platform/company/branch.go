@@ -49,29 +49,17 @@ const (
 
 // OpenBranches returns the branches of the company that are active, the default first, then as they were made.
 func (s *Service) OpenBranches(ctx context.Context, q db.Querier, company tenant.ID) ([]uuid.UUID, error) {
-	rows, err := q.Query(ctx, sqlSelectOpenBranches, company)
-	if err != nil {
-		return nil, fmt.Errorf("select open branches: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return db.Collect(ctx, q, "select open branches", pgx.RowTo[uuid.UUID], sqlSelectOpenBranches, company)
 }
 
 // ActiveBranches says of those ids that are branches of the company whether they are active.
 func (s *Service) ActiveBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
-	active, err := db.Map[uuid.UUID, bool](ctx, q, sqlSelectBranchesState, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read states of branches: %w", err)
-	}
-	return active, nil
+	return db.Map[uuid.UUID, bool](ctx, q, "read states of branches", sqlSelectBranchesState, company, ids)
 }
 
 // BranchNames returns the names of branches by id. Unknown ids are omitted.
 func (s *Service) BranchNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectBranchNames, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read names of branches: %w", err)
-	}
-	return names, nil
+	return db.Map[uuid.UUID, string](ctx, q, "read names of branches", sqlSelectBranchNames, company, ids)
 }
 
 const sqlSelectDefaultBranch = `SELECT id FROM branches WHERE company_id = $1 AND is_default`

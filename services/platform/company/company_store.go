@@ -73,27 +73,14 @@ func one[T any](ctx context.Context, q db.Querier, scan pgx.RowToFunc[T], sql st
 
 // all reads the records of a list without pages, selected with the columns of their plan.
 func all[T any](ctx context.Context, q db.Querier, sql string, args ...any) ([]T, error) {
-	return many(ctx, q, func(row pgx.CollectableRow) (v T, err error) {
+	return db.Collect(ctx, q, "select records of a company", func(row pgx.CollectableRow) (v T, err error) {
 		err = row.Scan(record.PlanOf[T]().Targets(&v)...)
 		return v, err
 	}, sql, args...)
 }
 
-// many reads all rows. The slice is never nil, so that its JSON is [].
-func many[T any](ctx context.Context, q db.Querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	found, err := pgx.CollectRows(rows, scan)
-	if found == nil {
-		found = []T{}
-	}
-	return found, err
-}
-
 func selectIDs(ctx context.Context, q db.Querier, after tenant.ID) ([]tenant.ID, error) {
-	return many(ctx, q, pgx.RowTo[tenant.ID], sqlSelectIDs, after)
+	return db.Collect(ctx, q, "select companies", pgx.RowTo[tenant.ID], sqlSelectIDs, after)
 }
 
 func searchText(name string) string { return list.SearchText([]string{strings.TrimSpace(name)}) }
@@ -137,9 +124,5 @@ FROM companies AS c WHERE c.id = ANY($1::UUID[])`
 
 // ChangedAt reads when each company, or one of its components, was changed last. Companies that do not exist are left out.
 func ChangedAt(ctx context.Context, q db.Querier, ids []uuid.UUID) (map[uuid.UUID]time.Time, error) {
-	at, err := db.Map[uuid.UUID, time.Time](ctx, q, sqlSelectChanged, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read last changes of companies: %w", err)
-	}
-	return at, nil
+	return db.Map[uuid.UUID, time.Time](ctx, q, "read last changes of companies", sqlSelectChanged, ids)
 }

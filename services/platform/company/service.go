@@ -105,9 +105,9 @@ func (s *Service) get(ctx context.Context, q db.Querier, id tenant.ID) (Company,
 
 // ComponentsOf returns the components of companies. Companies that do not exist are omitted.
 func (s *Service) ComponentsOf(ctx context.Context, ids []tenant.ID) (map[tenant.ID]access.Components, error) {
-	enabled, err := db.Map[tenant.ID, []string](ctx, s.cfg.DB, sqlSelectComponents, ids)
+	enabled, err := db.Map[tenant.ID, []string](ctx, s.cfg.DB, "select components of companies", sqlSelectComponents, ids)
 	if err != nil {
-		return nil, fmt.Errorf("select components of companies: %w", err)
+		return nil, err
 	}
 	all := make(map[tenant.ID]access.Components, len(enabled))
 	for id, aliases := range enabled {

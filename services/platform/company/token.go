@@ -178,7 +178,7 @@ func (in *NewToken) token(c Company, actor uuid.UUID, by access.Caller, now time
 
 // Tokens returns the tokens of the company, newest first; revoked ones on request.
 func (s *Service) Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]Token, error) {
-	return many(ctx, s.cfg.DB, scanToken, sqlSelectTokens, by.Company, withRevoked)
+	return db.Collect(ctx, s.cfg.DB, "select tokens", scanToken, sqlSelectTokens, by.Company, withRevoked)
 }
 
 // Token returns a token.

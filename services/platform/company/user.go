@@ -210,33 +210,21 @@ const sqlSelectUserNames = `SELECT id, COALESCE(name, '') FROM users WHERE compa
 
 // UserNames returns the display names of users by id, "" for a user without a name. Unknown ids and technical users are omitted.
 func (s *Service) UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectUserNames, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read names of users: %w", err)
-	}
-	return names, nil
+	return db.Map[uuid.UUID, string](ctx, q, "read names of users", sqlSelectUserNames, company, ids)
 }
 
 const sqlSelectActiveUsers = `SELECT id, status = 'active' FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
 
 // ActiveUsers says of those ids that are users of the company whether they are active. Technical users are omitted.
 func (s *Service) ActiveUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
-	active, err := db.Map[uuid.UUID, bool](ctx, q, sqlSelectActiveUsers, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read states of users: %w", err)
-	}
-	return active, nil
+	return db.Map[uuid.UUID, bool](ctx, q, "read states of users", sqlSelectActiveUsers, company, ids)
 }
 
 const sqlSelectKnownUsers = `SELECT id FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
 
 // KnownUsers returns those ids that are users of the company. Technical users are omitted.
 func (s *Service) KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.Query(ctx, sqlSelectKnownUsers, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("look for users: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return db.Collect(ctx, q, "look for users", pgx.RowTo[uuid.UUID], sqlSelectKnownUsers, company, ids)
 }
 
 // sqlSelectOwners has a row for a company without owners, too.

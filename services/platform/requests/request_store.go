@@ -38,17 +38,9 @@ func (r *Request) targets() []any {
 }
 
 func collect(ctx context.Context, q db.Querier, sql string, args ...any) ([]Request, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("select requests: %w", err)
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r Request, err error) {
+	return db.Collect(ctx, q, "select requests", func(row pgx.CollectableRow) (r Request, err error) {
 		return r, row.Scan(r.targets()...)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("select requests: %w", err)
-	}
-	return found, nil
+	}, sql, args...)
 }
 
 func (s *Service) selectDetail(ctx context.Context, company tenant.ID, id uuid.UUID) (r RequestDetail, err error) {
