@@ -105,6 +105,8 @@ func TestRelayDies(t *testing.T) {
 		"after the brokers have the records": {point: "relay.after_ack", duplicates: true},
 		"frozen before it publishes":         {point: "relay.before_produce:stop", freezes: true},
 		"frozen after the brokers' answer":   {point: "relay.after_ack:stop", freezes: true, duplicates: true},
+		"before it settles":                  {point: "relay.before_settle", duplicates: true},
+		"frozen before it settles":           {point: "relay.before_settle:stop", freezes: true, duplicates: true},
 		"before the deletion is committed":   {point: "relay.after_delete", duplicates: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,6 +109,7 @@ func TestRowsThatCannotBeSettledArePublishedAgainInOrder(t *testing.T) {
 			if busy {
 				r.cfg.inject = failpoint.On(points{beforeSettle: fail, afterAck: func(ctx context.Context) error {
 					if failures.Load() == 0 {
+						p.low = math.MaxInt64
 						r.settleNow(ctx, r.parts[:])
 					}
 					return nil
@@ -115,6 +117,7 @@ func TestRowsThatCannotBeSettledArePublishedAgainInOrder(t *testing.T) {
 				g.turn(r, p)
 			} else {
 				g.turn(r, p)
+				p.low = math.MaxInt64 // scans have moved on
 				r.settleNow(t.Context(), r.parts[:])
 			}
 			require.Zero(t, r.unsettled+r.unsettledBytes)
