@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
-	"runtime/debug"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -69,9 +68,7 @@ const gcPercent = 400
 
 // Run serves until ctx is done.
 func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched[APICmd]) error {
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(gcPercent)
-	}
+	collectAt(gcPercent)
 	keys, err := c.ReadKeys(log)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,13 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
+
+// collectAt sets the default of GOGC.
+func collectAt(percent int) {
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(percent)
+	}
+}
 
 // process is a process of one or several roles, as its flags make it.
 type process struct {
