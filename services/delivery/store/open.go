@@ -199,7 +199,10 @@ type Body struct {
 // SelectBodies reads the bodies by delivery id; one that is gone is left out.
 func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[uuid.UUID]Body, error) {
 	companies, subs, ids, _ := openColumns(rows)
-	stored, err := db.Map[uuid.UUID, []byte](ctx, q, "read bodies of deliveries", sqlSelectBodies, companies, subs, ids)
+	read := func() (map[uuid.UUID][]byte, error) {
+		return db.Map[uuid.UUID, []byte](ctx, q, "read bodies of deliveries", sqlSelectBodies, companies, subs, ids)
+	}
+	stored, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -208,9 +211,9 @@ func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[
 		return nil, err
 	}
 	if !all { // those that are missing may have entered the log meanwhile
-		logged, err := db.Map[uuid.UUID, []byte](ctx, q, sqlSelectBodies, companies, subs, ids)
+		logged, err := read()
 		if err != nil {
-			return nil, fmt.Errorf("read bodies of deliveries: %w", err)
+			return nil, err
 		}
 		maps.DeleteFunc(logged, func(_ uuid.UUID, packed []byte) bool { return len(packed) == 0 })
 		maps.Copy(stored, logged)
