@@ -236,6 +236,13 @@ func (r *Relay) Run(ctx context.Context) error {
 
 func (r *Relay) signal() { wake(r.wake) }
 
+// signalReady wakes the scheduler unless it has nothing to start. The caller holds mu.
+func (r *Relay) signalReady() {
+	if len(r.ready) > 0 {
+		r.signal()
+	}
+}
+
 // wake puts a signal into a channel of capacity 1, unless there is one.
 func wake(c chan<- struct{}) {
 	select {
