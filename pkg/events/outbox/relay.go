@@ -30,7 +30,7 @@ type Settings struct {
 	Renew          time.Duration `name:"relay-renew" help:"Interval between renewals of leases; free buckets are looked for twice as often." default:"2s"`
 	TickMax        time.Duration `name:"relay-tick-max" help:"Poll interval of the outbox while wake-ups tell of its rows, or when idle." default:"500ms"`
 	BatchSize      int           `name:"relay-batch-size" help:"Maximum number of rows of one bucket published together." default:"500"`
-	Parallel       int           `name:"relay-parallel" help:"Maximum number of buckets processed concurrently; each needs a database connection." default:"8"`
+	Parallel       int           `name:"relay-parallel" help:"Maximum number of batches that are read and published at the same time; each needs a database connection." default:"4"`
 	Lookback       time.Duration `name:"relay-lookback" help:"How far behind the newest position scans start; must exceed the longest transaction." default:"120s"`
 	FullSweep      time.Duration `name:"relay-full-sweep" help:"Interval between scans of whole buckets." default:"30s"`
 	PublishTimeout time.Duration `name:"relay-publish-timeout" help:"How long to wait for Kafka to acknowledge a batch before sending its rows again." default:"10s"`
@@ -235,6 +235,13 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 func (r *Relay) signal() { wake(r.wake) }
+
+// signalReady wakes the scheduler unless it has nothing to start. The caller holds mu.
+func (r *Relay) signalReady() {
+	if len(r.ready) > 0 {
+		r.signal()
+	}
+}
 
 // wake puts a signal into a channel of capacity 1, unless there is one.
 func wake(c chan<- struct{}) {

@@ -43,6 +43,7 @@ func (r *Relay) keep(b *batch) bool {
 		return true
 	case r.unsettled == 0:
 		r.settleAt = time.Now().Add(settleEvery)
+		r.signal() // to wait for that
 	}
 	b.p.published.add(b)
 	r.unsettled, r.unsettledBytes = r.unsettled+len(b.decided), r.unsettledBytes+b.bytes
@@ -143,7 +144,7 @@ func (r *Relay) settle(ctx context.Context, all []decided) {
 			r.enqueue(p)
 		}
 	}
-	r.signal()
+	r.signalReady()
 }
 
 // giveUp forgets what a bucket has published, so that it is published again. The caller holds mu.

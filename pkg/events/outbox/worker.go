@@ -18,7 +18,7 @@ func (s *slot) release() {
 	if !s.released {
 		s.released = true
 		s.r.running--
-		s.r.signal()
+		s.r.signalReady()
 	}
 }
 
@@ -133,7 +133,7 @@ func (r *Relay) finish(ctx context.Context, p *part, more bool, err error) {
 			r.enqueue(p)
 		}
 	}
-	r.signal()
+	r.signalReady()
 }
 
 // failed has a bucket wait before its next batch. The caller holds mu.
