@@ -95,7 +95,7 @@ func TestAllTopicsAreLost(t *testing.T) {
 			}
 			require.Len(t, slices.Compact(slices.Sorted(slices.Values(api.logged()))), len(placed))
 			require.Len(t, api.logged(), len(placed), "the log has each event once")
-			require.Equal(t, len(placed), r.count(`SELECT count(*) FROM deliveries`))
+			role.Eventually(t, func() bool { return r.count(`SELECT count(*) FROM deliveries`) == len(placed) }, "each delivery has a row") // with its result
 			role.Eventually(t, func() bool {
 				status, _ := roles["dispatcher"].Ask("/readyz")
 				return status == http.StatusOK

@@ -24,7 +24,7 @@ type ConsumerConfig struct {
 	InstanceID string // static membership: a restart within the session timeout causes no rebalance
 
 	WindowRecords int           // maximum number of records of a partition after the finished prefix; 5 000
-	WindowBytes   int64         // the same limit in bytes of keys, values and headers; 64 MiB
+	WindowBytes   int64         // memory that these records of all partitions may take; 16 MiB
 	MaxBatch      int           // maximum number of records per poll and per call of HandleBatch; 500
 	CommitEvery   time.Duration // interval between commits; 200 ms
 	RevokeWait    time.Duration // how long to wait for records in flight of a revoked partition; 5 s
@@ -51,7 +51,7 @@ func (c *ConsumerConfig) setDefaults() error {
 		c.Client.Log = slog.New(slog.DiscardHandler)
 	}
 	c.WindowRecords = positive(c.WindowRecords, 5000)
-	c.WindowBytes = positive(c.WindowBytes, 64<<20)
+	c.WindowBytes = positive(c.WindowBytes, 16<<20)
 	c.MaxBatch = positive(c.MaxBatch, 500)
 	c.BatchCalls = positive(c.BatchCalls, 4)
 	c.CommitEvery = positive(c.CommitEvery, 200*time.Millisecond)
@@ -86,6 +86,8 @@ type consumer struct {
 	leave    context.CancelFunc // ends the polls
 
 	polls atomic.Int64 // that returned records
+	held  atomic.Int64 // bytes of the records after the finished prefixes
+	parts atomic.Int64 // partitions that have had records
 
 	mu         sync.Mutex
 	partitions map[topicPartition]*partition
@@ -156,6 +158,9 @@ func consume(ctx context.Context, cfg ConsumerConfig) (recreated []string, err e
 	return recreated, nil
 }
 
+// fetchBytes bounds a fetch, compressed.
+const fetchBytes = 512 << 10
+
 func (c *consumer) options() []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.ConsumerGroup(c.cfg.Group),
@@ -174,6 +179,10 @@ func (c *consumer) options() []kgo.Opt {
 		// revoking partitions allows.
 		kgo.RebalanceTimeout(min(3*c.cfg.RevokeWait, max(c.cfg.Client.Session, c.cfg.RevokeWait+time.Second))),
 		kgo.FetchMaxWait(c.cfg.Client.FetchWait),
+		// Records are compressed, to a tenth where they are alike, and a client keeps one fetch of each broker ready. A batch that
+		// is larger comes all the same.
+		kgo.FetchMaxBytes(fetchBytes),
+		kgo.FetchMaxPartitionBytes(fetchBytes / 4),
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.AdjustFetchOffsetsFn(c.startOver),
 		kgo.OnPartitionsRevoked(c.revoked),
@@ -233,6 +242,7 @@ func (c *consumer) partition(topic string, id int32) *partition {
 	if !ok {
 		p = newPartition(c, key)
 		c.partitions[key] = p
+		c.parts.Add(1)
 		if c.cfg.Handle != nil {
 			go p.run()
 		}
@@ -288,6 +298,7 @@ func (c *consumer) remove(cl *kgo.Client, parts map[string][]int32) []*partition
 			key := topicPartition{topic, id}
 			if p, ok := c.partitions[key]; ok {
 				delete(c.partitions, key)
+				c.parts.Add(-1)
 				gone = append(gone, p)
 			}
 		}

@@ -74,6 +74,7 @@ func (p *partition) add(records []*kgo.Record) {
 	batch := make([]Record, len(records))
 	now := time.Now()
 	p.mu.Lock()
+	before := p.tracker.bytes
 	if p.committed < 0 {
 		p.committed = records[0].Offset // nothing to commit until the prefix advances
 	}
@@ -83,6 +84,7 @@ func (p *partition) add(records []*kgo.Record) {
 		p.tracker.register(&r.entry)
 		p.queue = append(p.queue, r)
 	}
+	p.count(before)
 	if !p.paused && p.full(1) {
 		p.paused = true
 		p.c.client.PauseFetchPartitions(p.asMap())
@@ -98,17 +100,36 @@ func (p *partition) add(records []*kgo.Record) {
 	}
 }
 
+// Memory of a record besides its bytes, and of each of its headers.
+const (
+	recordOverhead = 300
+	headerOverhead = 40
+)
+
+// sizeOf is the memory that a record takes.
 func sizeOf(rec *kgo.Record) int64 {
-	n := len(rec.Key) + len(rec.Value)
+	n := recordOverhead + len(rec.Key) + len(rec.Value)
 	for _, h := range rec.Headers {
-		n += len(h.Key) + len(h.Value)
+		n += headerOverhead + len(h.Key) + len(h.Value)
 	}
 	return int64(n)
 }
 
-// full reports whether 1/part of the window is used.
+// count adds what has changed to the memory of all partitions. The caller holds mu.
+func (p *partition) count(before int64) {
+	if !p.stopped {
+		p.c.held.Add(p.tracker.bytes - before)
+	}
+}
+
+// full reports whether 1/part of the window is used: of the records, or of the partition's share of the memory while all
+// partitions together take as much as they may. One partition never takes more than half of it.
 func (p *partition) full(part int) bool {
-	return p.tracker.len() >= p.c.cfg.WindowRecords/part || p.tracker.bytes >= p.c.cfg.WindowBytes/int64(part)
+	share := p.c.cfg.WindowBytes / 2
+	if p.c.held.Load() >= p.c.cfg.WindowBytes {
+		share = min(share, p.c.cfg.WindowBytes/max(p.c.parts.Load(), 1))
+	}
+	return p.tracker.len() >= p.c.cfg.WindowRecords/part || p.tracker.bytes >= share/int64(part)
 }
 
 func (p *partition) asMap() map[string][]int32 { return map[string][]int32{p.key.topic: {p.key.id}} }
@@ -160,8 +181,9 @@ func (p *partition) end(r *Record, done bool) bool {
 	r.ended = true
 	p.out--
 	if done {
-		before := p.tracker.next
-		if p.tracker.finish(&r.entry); p.tracker.next != before {
+		next, bytes := p.tracker.next, p.tracker.bytes
+		if p.tracker.finish(&r.entry); p.tracker.next != next {
+			p.count(bytes)
 			p.c.prefixAdvanced()
 		}
 	}
@@ -182,6 +204,7 @@ func (p *partition) stop() {
 	if p.stopped {
 		return
 	}
+	p.c.held.Add(-p.tracker.bytes)
 	p.stopped = true
 	p.queue = nil
 	close(p.stopping)

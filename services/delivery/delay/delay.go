@@ -22,9 +22,6 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// windowBytes bounds the records of a partition that are in memory before they are due.
-const windowBytes = 8 << 20
-
 // Config configures a [Forwarder]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka      kafka.Config
@@ -76,9 +73,9 @@ func (d *Forwarder) Run(ctx context.Context) error {
 	}
 	return kafka.Consume(ctx, kafka.ConsumerConfig{
 		Client: d.cfg.Kafka, Group: topics.Delays, Topics: names, InstanceID: d.cfg.InstanceID,
-		WindowRecords: d.cfg.window, WindowBytes: windowBytes,
-		Handle: func(ctx context.Context, rec *kafka.Record) { delayTopics[rec.Topic].add(ctx, rec) },
-		Opts:   []kgo.Opt{kgo.FetchMaxWait(wait)},
+		WindowRecords: d.cfg.window,
+		Handle:        func(ctx context.Context, rec *kafka.Record) { delayTopics[rec.Topic].add(ctx, rec) },
+		Opts:          []kgo.Opt{kgo.FetchMaxWait(wait)},
 	})
 }
 

@@ -24,6 +24,7 @@ type Components interface {
 type componentTable struct {
 	ttl   time.Duration
 	cache *lru.Cache[tenant.ID, moduleEntry] // entries expire when they are read, so an idle process has no timers for them
+	ahead ahead
 	read  func(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error)
 }
 
@@ -32,7 +33,8 @@ type moduleEntry struct {
 	until      time.Time
 }
 
-// NewComponents caches what read returns, for ttl, but not errors. All companies that are not cached are read in one call.
+// NewComponents caches what read returns, for ttl, but not errors. All companies that are not cached are read in one call, with those
+// whose time is nearly over.
 func NewComponents(ttl time.Duration, read func(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error)) Components {
 	cache, err := lru.New[tenant.ID, moduleEntry](maxCompanies)
 	if err != nil {
@@ -52,6 +54,7 @@ func (t *componentTable) Of(ctx context.Context, companies []tenant.ID) (map[ten
 	for _, company := range companies {
 		if e, ok := t.cache.Get(company); ok && now.Before(e.until) {
 			found[company] = e.components
+			t.ahead.use(company)
 		} else {
 			missing = append(missing, company)
 		}
@@ -59,6 +62,10 @@ func (t *componentTable) Of(ctx context.Context, companies []tenant.ID) (map[ten
 	if len(missing) == 0 {
 		return found, nil
 	}
+	missing = t.ahead.with(missing, func(company tenant.ID) bool {
+		e, ok := t.cache.Peek(company)
+		return ok && e.until.Before(now.Add(t.ttl/2))
+	})
 	read, err := t.read(ctx, missing)
 	if err != nil {
 		return nil, err

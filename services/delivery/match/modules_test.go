@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -51,4 +52,28 @@ func TestModulesAreReadAgainWhenOld(t *testing.T) {
 		_, err := m.Of(t.Context(), []tenant.ID{company})
 		return err == nil && reads > 1
 	}, time.Minute, 2*time.Millisecond)
+}
+
+// What is used and whose time is nearly over is read with what is missing.
+func TestModulesThatExpireSoonAreReadTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var reads []int
+		m := NewComponents(10*time.Second, func(_ context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
+			reads = append(reads, len(companies))
+			return nil, nil
+		})
+		one, two, idle := tenant.NewID(), tenant.NewID(), tenant.NewID()
+		ask := func(companies ...tenant.ID) {
+			_, err := m.Of(t.Context(), companies)
+			require.NoError(t, err)
+		}
+		ask(one, idle)
+		ask(two)
+		ask(two) // used
+		time.Sleep(11 * time.Second)
+		ask(one)
+		ask(two)
+		require.Equal(t, []int{2, 1, 2}, reads)
+	})
 }

@@ -28,6 +28,7 @@ type Cache struct {
 	mu    sync.Mutex
 	lru   *simplelru.LRU[tenant.ID, snapshot]
 	drops uint64 // calls of Drop: a snapshot that was read before the last one is not cached
+	ahead ahead
 }
 
 type snapshot struct {
@@ -45,7 +46,7 @@ func NewCache(q db.Querier, size int, ttl time.Duration, log *slog.Logger) (*Cac
 	return &Cache{q: q, ttl: ttl, now: time.Now, log: log, lru: lru}, nil
 }
 
-// Load returns the subscriptions of the companies, with one query for all that are not cached.
+// Load returns the subscriptions of the companies, with one query for all that are not cached, and for those that expire soon.
 func (c *Cache) Load(ctx context.Context, companies []tenant.ID) (map[tenant.ID][]Subscription, error) {
 	changes, err := store.SelectChanges(ctx, c.q, plain(companies))
 	if err != nil {
@@ -56,14 +57,13 @@ func (c *Cache) Load(ctx context.Context, companies []tenant.ID) (map[tenant.ID]
 		return found, nil
 	}
 	readAt := c.now()
-	read, err := Read(ctx, c.q, missing, c.log)
+	read, err := Read(ctx, c.q, plain(missing), c.log)
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, id := range missing {
-		company := tenant.ID(id)
+	for _, company := range missing {
 		found[company] = read[company]
 		if c.drops == drops {
 			c.lru.Add(company, snapshot{subs: read[company], readAt: readAt, changes: changes[company]})
@@ -72,7 +72,8 @@ func (c *Cache) Load(ctx context.Context, companies []tenant.ID) (map[tenant.ID]
 	return found, nil
 }
 
-func (c *Cache) held(companies []tenant.ID, changes map[tenant.ID]int64) (found map[tenant.ID][]Subscription, missing []uuid.UUID, drops uint64) {
+// held gives what is cached, and what has to be read.
+func (c *Cache) held(companies []tenant.ID, changes map[tenant.ID]int64) (found map[tenant.ID][]Subscription, missing []tenant.ID, drops uint64) {
 	found = make(map[tenant.ID][]Subscription, len(companies))
 	oldest := c.now().Add(-c.ttl)
 	c.mu.Lock()
@@ -80,9 +81,20 @@ func (c *Cache) held(companies []tenant.ID, changes map[tenant.ID]int64) (found 
 	for _, company := range companies {
 		if snap, ok := c.lru.Get(company); ok && snap.readAt.After(oldest) && snap.changes == changes[company] {
 			found[company] = snap.subs
+			c.ahead.use(company)
 		} else {
-			missing = append(missing, uuid.UUID(company))
+			missing = append(missing, company)
 		}
+	}
+	if len(missing) > 0 {
+		missing = c.ahead.with(missing, func(company tenant.ID) bool {
+			snap, ok := c.lru.Peek(company)
+			if !ok || snap.readAt.After(oldest.Add(c.ttl/2)) {
+				return false
+			}
+			changes[company] = snap.changes // one since then shows when the company is asked for
+			return true
+		})
 	}
 	return found, missing, c.drops
 }

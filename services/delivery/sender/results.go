@@ -334,8 +334,7 @@ type lastRows struct {
 	times []lastTimes
 }
 
-// lastTimes lists the subscriptions with a new last success or failure. One that was updated less than a second ago is left
-// out: under load its row would be written with every batch.
+// lastTimes lists the subscriptions with a new last success or failure, see [due].
 func (r *results) lastTimes(batch []*result) *lastRows {
 	newest := map[webhook.SubscriptionKey]lastTimes{}
 	for _, res := range batch {
@@ -360,10 +359,10 @@ func (r *results) lastTimes(batch []*result) *lastRows {
 
 func (c *lastRows) add(key webhook.SubscriptionKey, t, stored lastTimes) {
 	var success, failure *time.Time
-	if t.success.Sub(stored.success) >= time.Second {
+	if due(t.success, stored.success, stored.failure) {
 		success, stored.success = &t.success, t.success
 	}
-	if t.failure.Sub(stored.failure) >= time.Second {
+	if due(t.failure, stored.failure, stored.success) {
 		failure, stored.failure = &t.failure, t.failure
 	}
 	if success == nil && failure == nil {
@@ -371,4 +370,15 @@ func (c *lastRows) add(key webhook.SubscriptionKey, t, stored lastTimes) {
 	}
 	c.rows = append(c.rows, store.LastTimes{Key: key, Success: success, Failure: failure})
 	c.times = append(c.times, stored)
+}
+
+// refreshLast is how old the last success or failure of a receiver may be that the database shows.
+const refreshLast = 10 * time.Second
+
+// due reports whether the last success, or failure, has to be stored: after a while, because the row of the subscription would
+// be written with every batch otherwise, and at once when it follows the other, because that tells whether the receiver works;
+// yet never twice in a second.
+func due(now, stored, other time.Time) bool {
+	age := now.Sub(stored)
+	return age >= refreshLast || (age >= time.Second && other.After(stored))
 }

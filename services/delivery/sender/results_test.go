@@ -34,3 +34,26 @@ func TestResultsThatAreFewWaitForMore(t *testing.T) {
 		})
 	}
 }
+
+// The row of a subscription is not written with every batch, but what tells whether its receiver works is.
+func TestLastTimesAreStoredNowAndThen(t *testing.T) {
+	t.Parallel()
+	at := func(seconds float64) time.Time {
+		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
+	}
+	never := time.Time{}
+	for name, row := range map[string]struct {
+		now, stored, other time.Time
+		due                bool
+	}{
+		"the first":                   {at(0), never, never, true},
+		"none":                        {never, at(0), never, false},
+		"the next":                    {at(9.9), at(0), never, false},
+		"after a while":               {at(10), at(0), never, true},
+		"the next, before the other":  {at(5), at(3), at(2), false},
+		"the first after the other":   {at(5), at(3), at(4), true},
+		"in turns, within the second": {at(3.9), at(3), at(3.5), false},
+	} {
+		require.Equal(t, row.due, due(row.now, row.stored, row.other), name)
+	}
+}
