@@ -25,6 +25,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
+	"github.com/tradegrid/tradegrid/pkg/store/groupcommit"
 )
 
 // Dialect is the database product behind the connection.
@@ -73,6 +74,7 @@ type DB struct {
 	locks    *keyedMutex // see [Tx.LockInProcess]
 	listener *atomic.Pointer[func(key int32)]
 	writeLog *WriteLog // shared by the handles of [DB.WithClock]
+	creates  *groupcommit.Group[create]
 }
 
 // Open connects to the database and detects its dialect.
@@ -105,7 +107,12 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	return &DB{pool: pool, shares: newShares(pool.Config().MaxConns), dialect: dialect, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, writeLog: &WriteLog{}}, nil
+	d := &DB{
+		pool: pool, shares: newShares(pool.Config().MaxConns), dialect: dialect, cfg: cfg, log: cfg.Log, locks: &keyedMutex{},
+		listener: &atomic.Pointer[func(key int32)]{}, writeLog: &WriteLog{},
+	}
+	d.creates = d.newCreates(0)
+	return d, nil
 }
 
 // isolationOfStatements applies outside [DB.RunTx]: reads of one statement or one batch, on one snapshot. PostgreSQL may
