@@ -24,8 +24,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/telemetry/export"
 	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/groupcommit"
 	"github.com/tradegrid/tradegrid/pkg/store/job"
-	"github.com/tradegrid/tradegrid/pkg/store/numbering"
 	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/pkg/store/processes"
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
@@ -74,7 +74,7 @@ func commonMetrics() []prometheus.Collector {
 func roleMetrics(role string) []prometheus.Collector {
 	switch role {
 	case "api":
-		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics(), webhooks.Metrics(), requests.Metrics(), job.Metrics(jobTypes()...))
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), groupcommit.Metrics(), loadshed.Metrics(), webhooks.Metrics(), requests.Metrics(), job.Metrics(jobTypes()...))
 	case "console":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), web.Metrics(), accounts.Metrics())
 	case "relay":

@@ -83,6 +83,7 @@ var oneProduct = []struct {
 }{
 	{allow(`\bFROM crdb_internal\.kv_store_status\b`, "CockroachDB tells how full its disks are"), true},
 	{allow(`\bpg_database_size\(`, "PostgreSQL tells how large the database is"), false},
+	{allow(`\bFROM pg_settings WHERE name = `, "PostgreSQL tells how it was built"), false},
 	{allow(`\bFROM (pg_index|pg_stat_progress_create_index) AS\b`, "PostgreSQL leaves an index behind whose building was interrupted"), false},
 }
 

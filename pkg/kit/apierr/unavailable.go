@@ -38,7 +38,7 @@ func Reasons() []ReasonDoc {
 		{PoolExhausted, "All connections to the database are in use."},
 		{OutboxFull, "Too many events are waiting to be published."},
 		{KafkaFull, "The message brokers are nearly out of disk space."},
-		{QueueFull, "Too many documents of this company are waiting to be stored."},
+		{QueueFull, "Too many records of this company are waiting to be stored."},
 		{Overloaded, "This process has reached its limit of concurrent requests, or of the bytes of large responses, uploads and images, of all companies or of this one."},
 		{FileStoreUnavailable, "The store of files does not answer."},
 		{TooManyConnections, "This process has reached its limit of open connections."},

@@ -1,10 +1,13 @@
 package db_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -154,6 +157,27 @@ func TestIsolationIsAsAsked(t *testing.T) {
 		}, opts...))
 		require.Equal(t, want, got)
 	}
+}
+
+// Large values are compressed by LZ4 where the server was built with it.
+func TestLargeValuesAreCompressedFast(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Open(t)
+	if d.Dialect() != db.PostgreSQL {
+		t.Skip("this database compresses by itself")
+	}
+	var can []string
+	require.NoError(t, d.QueryRow(t.Context(), `SELECT enumvals FROM pg_settings WHERE name = 'default_toast_compression'`).Scan(&can))
+	want := "pglz"
+	if slices.Contains(can, "lz4") {
+		want = "lz4"
+	}
+	job := uuid.New()
+	_, err := d.Write(t.Context(), sqlInsertInput, uuid.New(), job, 1, bytes.Repeat([]byte("value"), 2000), time.Now())
+	require.NoError(t, err)
+	var got string
+	require.NoError(t, d.QueryRow(t.Context(), `SELECT pg_column_compression(body) FROM job_inputs WHERE job_id = $1`, job).Scan(&got))
+	require.Equal(t, want, got)
 }
 
 func TestAsyncCommitEndsWithItsTransaction(t *testing.T) {

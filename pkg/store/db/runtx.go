@@ -41,6 +41,7 @@ type txOptions struct {
 	check       CommitCheck
 	repeatable  bool
 	async       bool
+	alone       bool          // it does not share its transaction; see [DB.share]
 	lockTimeout time.Duration // 0 = the limit of the pool
 }
 
@@ -276,13 +277,22 @@ func (d *DB) runOnce(ctx context.Context, try int, o txOptions, r *txRun, fn fun
 		return err
 	}
 	tx.prove(o)
+	finish := func() error { return d.finish(ctx, lazy, tx, o, &ended) }
+	if shared, err := d.share(ctx, lazy, tx, o, finish); shared {
+		return err
+	}
+	return finish()
+}
+
+// finish sends the queued writes and commits a try.
+func (d *DB) finish(ctx context.Context, lazy *lazyTx, tx *Tx, o txOptions, ended *bool) error {
 	together := tx.unconditional(o.repeatable)
 	if !together {
 		if err := tx.Flush(ctx); err != nil {
 			return err
 		}
 	}
-	if err := d.cfg.Inject.AtTry(ctx, BeforeCommit, r.name, try); err != nil {
+	if err := d.cfg.Inject.AtTry(ctx, BeforeCommit, tx.run.name, tx.try); err != nil {
 		return err
 	}
 	if together {
@@ -291,8 +301,8 @@ func (d *DB) runOnce(ctx context.Context, try int, o txOptions, r *txRun, fn fun
 			return lazy.afterCommit(err)
 		}
 	}
-	ended = true
-	return d.commit(ctx, lazy, r.name, try)
+	*ended = true
+	return d.commit(ctx, lazy, tx.run.name, tx.try)
 }
 
 // runFn runs fn as work of the platform: what it reads besides the transaction must not wait for the company's share of the pool,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/groupcommit"
 )
 
 const counters = db.Table("counters")
@@ -31,15 +32,15 @@ ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + excluded.n RETURNI
 
 // takeAll takes numbers of several companies and kinds, and returns the last one of each. The order of the rows is that of
 // the locks, so transactions that take several do not deadlock.
-func takeAll(ctx context.Context, tx *db.Tx, companies []tenant.ID, kinds []string, counts []int64) (map[key]int64, error) {
+func takeAll(ctx context.Context, tx *db.Tx, companies []tenant.ID, kinds []string, counts []int64) (map[groupcommit.Key]int64, error) {
 	rows, err := tx.Returning(ctx, sqlTakeAll, companies, kinds, counts)
 	if err != nil {
 		return nil, fmt.Errorf("take numbers of several companies: %w", err)
 	}
-	last := make(map[key]int64, len(companies))
-	var k key
+	last := make(map[groupcommit.Key]int64, len(companies))
+	var k groupcommit.Key
 	var n int64
-	if _, err := pgx.ForEachRow(rows, []any{&k.company, &k.kind, &n}, func() error { last[k] = n; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{&k.Company, &k.Kind, &n}, func() error { last[k] = n; return nil }); err != nil {
 		return nil, fmt.Errorf("take numbers of several companies: %w", err)
 	}
 	return last, nil

@@ -1,14 +1,11 @@
 package numbering
 
-import "github.com/tradegrid/tradegrid/pkg/kit/tenant"
+import (
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/groupcommit"
+)
 
 // Waiting counts who waits for a number; -1 when no transaction is in flight.
 func Waiting(c *Committer, company tenant.ID, kind string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	q := c.queues[key{company, kind}]
-	if q == nil {
-		return -1
-	}
-	return len(q.waiting)
+	return c.group.Waiting(groupcommit.Key{Company: company, Kind: kind})
 }

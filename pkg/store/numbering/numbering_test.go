@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/groupcommit"
 	"github.com/tradegrid/tradegrid/pkg/store/numbering"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
@@ -112,7 +113,7 @@ func TestNumbersHaveNoGaps(t *testing.T) {
 	chaotic, err := db.Open(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(chaotic.Close)
-	c := numbering.New(numbering.Config{DB: chaotic, MaxBatch: 7, MaxRunning: 2, Patience: 20 * time.Millisecond})
+	c := numbering.New(numbering.Config{DB: chaotic, Group: groupcommit.Config{MaxBatch: 7, MaxRunning: 2, Patience: 20 * time.Millisecond}})
 	rapid.Check(t, func(rt *rapid.T) {
 		kinds := rapid.SliceOfN(rapid.SampledFrom([]string{"good", "good", "good", "refuses", "twin", "panics"}), 1, 20).Draw(rt, "members")
 		companies := make([]tenant.ID, rapid.IntRange(1, 5).Draw(rt, "companies"))
@@ -186,10 +187,9 @@ func do(ctx context.Context, c *numbering.Committer, company tenant.ID, member n
 }
 
 // blocked makes a committer whose first transaction is in flight until release is called.
-func blocked(t *testing.T, d *db.DB, company tenant.ID, cfg numbering.Config) (c *numbering.Committer, release func()) {
+func blocked(t *testing.T, d *db.DB, company tenant.ID, cfg groupcommit.Config) (c *numbering.Committer, release func()) {
 	t.Helper()
-	cfg.DB = d
-	c = numbering.New(cfg)
+	c = numbering.New(numbering.Config{DB: d, Group: cfg})
 	entered, gate, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	var once sync.Once
 	var n int64
@@ -211,7 +211,7 @@ func blocked(t *testing.T, d *db.DB, company tenant.ID, cfg numbering.Config) (c
 func TestBatchIsOneTransactionInOrder(t *testing.T) {
 	t.Parallel()
 	d, company := setup(t), tenant.NewID()
-	c, release := blocked(t, d, company, numbering.Config{})
+	c, release := blocked(t, d, company, groupcommit.Config{})
 	var txs sync.Map
 	got := make([]int64, 10)
 	errs := make(chan error, len(got))
@@ -238,7 +238,7 @@ func TestBatchIsOneTransactionInOrder(t *testing.T) {
 func TestFullQueueRefuses(t *testing.T) {
 	t.Parallel()
 	d, company := setup(t), tenant.NewID()
-	c, release := blocked(t, d, company, numbering.Config{MaxWaiting: 1})
+	c, release := blocked(t, d, company, groupcommit.Config{MaxWaiting: 1})
 	done := make(chan error, 1)
 	var n, m int64
 	go func() { done <- do(t.Context(), c, company, document(company, nil, &n)) }()
@@ -256,7 +256,7 @@ func TestFullQueueRefuses(t *testing.T) {
 func TestCallerWhoseTimeEndsLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	d, company := setup(t), tenant.NewID()
-	c, release := blocked(t, d, company, numbering.Config{})
+	c, release := blocked(t, d, company, groupcommit.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	var n int64
@@ -272,7 +272,7 @@ func TestCallerWhoseTimeEndsLeavesTheQueue(t *testing.T) {
 func TestMemberKeepsItsTrace(t *testing.T) {
 	t.Parallel()
 	d, company := setup(t), tenant.NewID()
-	c, release := blocked(t, d, company, numbering.Config{})
+	c, release := blocked(t, d, company, groupcommit.Config{})
 	errs := make(chan error, 2)
 	for i := range 2 {
 		sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{byte(i + 1)}, SpanID: trace.SpanID{1}})

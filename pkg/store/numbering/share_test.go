@@ -11,6 +11,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/groupcommit"
 	"github.com/tradegrid/tradegrid/pkg/store/numbering"
 )
 
@@ -25,7 +26,7 @@ func sharing(t *testing.T) *db.DB {
 }
 
 // patient never gives up on a lock, so that a blocked transaction keeps its place.
-var patient = numbering.Config{MaxRunning: 1, MaxBatch: 16, Patience: time.Hour} //nolint:gochecknoglobals // a constant
+var patient = groupcommit.Config{MaxRunning: 1, MaxBatch: 16, Patience: time.Hour} //nolint:gochecknoglobals // a constant
 
 // stored is a document that a member has stored.
 type stored struct {
@@ -162,7 +163,7 @@ func TestLockedCompanyLeavesTheOthersAlone(t *testing.T) {
 	<-holding
 	unlock := sync.OnceFunc(func() { close(gate) })
 	defer unlock()
-	c, release := blocked(t, d, tenant.NewID(), numbering.Config{MaxRunning: 1, Patience: 300 * time.Millisecond})
+	c, release := blocked(t, d, tenant.NewID(), groupcommit.Config{MaxRunning: 1, Patience: 300 * time.Millisecond})
 	mine, others := make(chan stored, 5), make(chan stored, 12)
 	submit(t, c, locked, 3, mine)
 	for range 6 {
@@ -228,7 +229,7 @@ func TestMembersThatReadDoNotShare(t *testing.T) {
 func TestNodesShareCompanies(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
-	nodes := []*numbering.Committer{numbering.New(numbering.Config{DB: d, MaxRunning: 2}), numbering.New(numbering.Config{DB: d, MaxRunning: 2})}
+	nodes := []*numbering.Committer{numbering.New(numbering.Config{DB: d, Group: groupcommit.Config{MaxRunning: 2}}), numbering.New(numbering.Config{DB: d, Group: groupcommit.Config{MaxRunning: 2}})}
 	companies := make([]tenant.ID, 10)
 	for i := range companies {
 		companies[i] = tenant.NewID()
