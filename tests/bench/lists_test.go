@@ -21,6 +21,7 @@ const (
 	manyProducts  = 100_000
 	neighbours    = 10_000 // other companies
 	readsPerSec   = 100
+	dearPerSec    = 20 // of what takes longer: jumps into the depth, searches in many records
 	readFor       = 10 * time.Second
 	pagesInARow   = 40
 	deepPage      = 15_000
@@ -35,7 +36,11 @@ const (
 //   - no-hit-p99-ms: filters without a hit, at the same rate
 //   - search-p50-ms, search-p99-ms: products with search and total, at 100 requests/s, the texts in turns
 //   - first-ms: median of the first page of orders, one after the other
-//   - deep-x: pages from page 15 000 on in a row, against first-ms; jump-ms: median of pages anywhere, the slowest way to read
+//   - deep-x: pages from page 15 000 on in a row, against first-ms
+//   - jump-cold-p50-ms, jump-cold-p99-ms: pages anywhere among all orders at 20 requests/s, from the start of another process on
+//   - jump-p50-ms, jump-p99-ms: the same, later
+//   - jump-total-ms: median of pages anywhere among the orders by their amount, one after the other: the slowest way to read
+//   - found-p50-ms, found-p99-ms: orders with search and total at 20 requests/s, by number and by name, each text once
 //   - by-total-ms, by-due-ms: first page in these orders
 //   - pull-x: the last pages of a pull of all products by cursor, against its first ones
 //   - companies-x: first-ms beside 10 000 other companies, against alone
@@ -43,10 +48,7 @@ const (
 //   - all-written-p50-ms, all-written-p99-ms: all orders with total while that happens
 func BenchmarkLists(b *testing.B) {
 	r := newKit(b)
-	address, ops := freeAddress(b), freeAddress(b)
-	p := r.start("api", "--listen", address, "--ops-listen", ops, "--database-url", r.url, "--kafka-brokers", strings.Join(dbtest.Broker(b), ","))
-	p.answers("http://" + ops + "/readyz")
-	a := r.api(address)
+	a := r.startAPI()
 	s := a.shop("Large")
 	r.fill("orders", fillOrders, s.company, manyOrders)
 	_, err := r.db.Exec(b.Context(), `INSERT INTO counters (company_id, kind, n) VALUES ($1, 'order', $2)`, s.company, manyOrders)
@@ -60,10 +62,36 @@ func BenchmarkLists(b *testing.B) {
 		b.ReportMetric(alone, "first-ms")
 		a.measureOrders(s)
 		a.measureProducts(s)
+		r.startAPI().measureJumps(s)
 		r.fill("orders", fillNeighbours, neighbours)
 		b.ReportMetric(a.firstPages(s)/alone, "companies-x")
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// startAPI starts a process that serves the API.
+func (r *kit) startAPI() *api {
+	r.b.Helper()
+	address, ops := freeAddress(r.b), freeAddress(r.b)
+	p := r.start("api", "--listen", address, "--ops-listen", ops, "--database-url", r.url, "--kafka-brokers", strings.Join(dbtest.Broker(r.b), ","))
+	p.answers("http://" + ops + "/readyz")
+	return r.api(address)
+}
+
+// measureJumps reads pages anywhere, and searches, from a process that has served nothing yet.
+func (a *api) measureJumps(s *shop) {
+	b := a.r.b
+	b.Helper()
+	jump := func(i int) string { return fmt.Sprint("/orders?page=", 1+(i*7919+977)%(manyOrders/50)) }
+	reportPercentiles(b, "jump-cold-", a.atRate(s, dearPerSec, readFor, jump))
+	reportPercentiles(b, "jump-", a.atRate(s, dearPerSec, readFor, func(i int) string { return jump(i + 1000) }))
+	b.ReportMetric(a.median(s, pagesInARow, func(i int) string { return jump(i) + "&sort=total" }), "jump-total-ms")
+	reportPercentiles(b, "found-", a.atRate(s, dearPerSec, readFor, func(i int) string {
+		if i%2 == 0 {
+			return fmt.Sprint("/orders?search=", 100_000+i*4421)
+		}
+		return "/orders?search=" + url.QueryEscape(fmt.Sprint("customer ", 1000+i*7))
+	}))
 }
 
 func (a *api) measureOrders(s *shop) {
@@ -76,7 +104,6 @@ func (a *api) measureOrders(s *shop) {
 	first := a.firstPages(s)
 	deep := a.median(s, pagesInARow, func(i int) string { return fmt.Sprint("/orders?page=", deepPage+i) })
 	b.ReportMetric(deep/first, "deep-x")
-	b.ReportMetric(a.median(s, pagesInARow, func(i int) string { return fmt.Sprint("/orders?page=", 1+(i*7919+977)%(manyOrders/50)) }), "jump-ms")
 	b.ReportMetric(a.median(s, pagesInARow, func(int) string { return "/orders?sort=total&order=desc" }), "by-total-ms")
 	b.ReportMetric(a.median(s, pagesInARow, func(int) string { return "/orders?sort=dueAt&order=desc" }), "by-due-ms")
 	stop := make(chan struct{})
@@ -163,14 +190,14 @@ func middle(times []time.Duration) time.Duration {
 // reportRate reads at a constant rate, whether answers come or not, after a round that warms up.
 func (a *api) reportRate(label string, s *shop, path func(i int) string) {
 	a.r.b.Helper()
-	a.atRate(s, 2*time.Second, path)
-	reportPercentiles(a.r.b, label, a.atRate(s, readFor, path))
+	a.atRate(s, readsPerSec, 2*time.Second, path)
+	reportPercentiles(a.r.b, label, a.atRate(s, readsPerSec, readFor, path))
 }
 
-func (a *api) atRate(s *shop, d time.Duration, path func(i int) string) []time.Duration {
+func (a *api) atRate(s *shop, perSecond int, d time.Duration, path func(i int) string) []time.Duration {
 	a.r.b.Helper()
-	times := make([]time.Duration, int(d.Seconds()*readsPerSec))
-	tick := time.NewTicker(time.Second / readsPerSec)
+	times := make([]time.Duration, int(d.Seconds())*perSecond)
+	tick := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer tick.Stop()
 	var wg sync.WaitGroup
 	for i := range times {

@@ -2,7 +2,6 @@ package list
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -33,15 +32,9 @@ func (q *Query) readHits(ctx context.Context, d db.Querier, queue func(*pgx.Batc
 	}
 	b := &pgx.Batch{}
 	queue(b, hits)
-	err = n.limited(ctx, n.pages, k, func() error {
-		err := pool.ReadWithTimeout(db.DeclareReads(ctx, pool, b, q.reads), n.cfg.Limit/4, db.PlanForValues, b)
-		if errors.Is(err, db.ErrTooLong) {
-			return nil
-		}
-		read = *q.hits <= hitsRead
-		return err
-	})
-	if err == nil && read {
+	err = n.read(db.DeclareReads(ctx, pool, b, q.reads), n.pages, pool, k, db.PlanForValues, b)
+	read = err == nil && *q.hits <= hitsRead
+	if read {
 		n.totals.Add(k, total{*q.hits, began})
 	}
 	q.hits = nil

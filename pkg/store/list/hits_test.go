@@ -34,18 +34,25 @@ func (l *looks) TraceBatchQuery(_ context.Context, _ *pgx.Conn, data pgx.TraceBa
 }
 func (l *looks) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// A search that finds few records reads them with their number by one look into the index, wherever its page lies and however it is
-// sorted; one that finds many knows it the next time.
-func TestSearchesLookOnce(t *testing.T) {
-	t.Parallel()
+// watched is a shelf whose looks for a text are counted.
+func watched(t *testing.T, cfg list.NodeConfig) (shelf, *looks) {
+	t.Helper()
 	watch := &looks{}
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.NewDatabase(t), MaxConns: 4, QueryTracer: watch})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	_, err = d.Exec(t.Context(), createBooks)
 	require.NoError(t, err)
-	s := shelf{kit{db: d}, list.NewNode(list.NodeConfig{Writes: d.WriteLog(), Limit: time.Minute}), tenant.NewID(), bookList}
+	s := shelf{kit{db: d}, list.NewNode(cfg), tenant.NewID(), bookList}
 	s.spec.Permanent = true
+	return s, watch
+}
+
+// A search that finds few records reads them with their number by one look into the index, wherever its page lies and however it is
+// sorted; one that finds many knows it the next time.
+func TestSearchesLookOnce(t *testing.T) {
+	t.Parallel()
+	s, watch := watched(t, list.NodeConfig{Limit: time.Minute})
 	s.fill(t, 1400, time.Hour) // 200 of each title
 	read := func(n *list.Node, p list.Params, sort string) ([]uuid.UUID, int64, int64) {
 		p.PageSize = 30
@@ -54,7 +61,7 @@ func TestSearchesLookOnce(t *testing.T) {
 		require.NoError(t, err)
 		q.Search("b.search_text")
 		before := watch.n.Load()
-		page, err := list.Fetch(t.Context(), d, q, func(b *book) []any { return append([]any{&b.ID, &b.Title, &b.Pages}, b.Targets()...) })
+		page, err := list.Fetch(t.Context(), s.db, q, func(b *book) []any { return append([]any{&b.ID, &b.Title, &b.Pages}, b.Targets()...) })
 		require.NoError(t, err)
 		return ids(page), *page.Total, watch.n.Load() - before
 	}
@@ -80,4 +87,30 @@ func TestSearchesLookOnce(t *testing.T) {
 		require.EqualValues(t, 1400, total)
 		require.Equal(t, statements, looks, "a page and a total, once that is known")
 	}
+}
+
+// The total of a search is counted as a whole, unless it finds very many records: each segment would look into the index of the text.
+func TestTotalsOfSearchesAreCountedAsAWhole(t *testing.T) {
+	t.Parallel()
+	s, watch := watched(t, list.NodeConfig{Large: 35, Limit: time.Minute}) // 700 are very many
+	s.fill(t, 1400, time.Hour)
+	count := func(also ...string) (looks int64) {
+		p := list.Params{PageSize: 1, Search: "t"}
+		p.On(s.node, true)
+		q, err := list.New(s.spec, s.company, p, "")
+		require.NoError(t, err)
+		q.Search("b.search_text")
+		for _, c := range also {
+			q.Where(c)
+		}
+		before := watch.n.Load()
+		_, err = list.Fetch(t.Context(), s.db, q, func(b *book) []any { return append([]any{&b.ID, &b.Title, &b.Pages}, b.Targets()...) })
+		require.NoError(t, err)
+		return watch.n.Load() - before
+	}
+	for _, want := range []int64{3, 2, 2} {
+		require.Equal(t, want, count("b.title < 't3'"), "600 of 1400: the page and the total, once it is known that they are many")
+	}
+	count()
+	require.Greater(t, count(), int64(100), "1400: in segments")
 }

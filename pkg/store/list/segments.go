@@ -21,6 +21,7 @@ const (
 	segmentsFor   = time.Hour        // a total is counted anew after that, in case that something else than the platform changed rows
 	changesRead   = 20_000           // above it, all segments are counted
 	segmentsBatch = 16               // statements that are sent at once
+	largeSearch   = 20               // times as many as those of other lists
 
 	// A request ends after 30 s, and a clock may be off. A change that is committed later than this after its time would not
 	// be seen until the total is counted anew.
@@ -134,8 +135,9 @@ func (q *Query) divisible() bool {
 	return q.spec.Permanent && !q.spec.Platform && !q.foreign && q.createdColumn() != ""
 }
 
-// count returns the total as it is now. A large one is counted in segments from the second time on. That of a search only is if it cannot
-// be counted as a whole: each segment may take a look into the index of the text, which costs as much as the whole.
+// count returns the total as it is now. A large one is counted in segments from the second time on. That of a search only is if it finds
+// very many, or if it cannot be counted as a whole: otherwise, each segment takes a look into the index of the text, which
+// costs as much as the whole.
 func (q *Query) count(ctx context.Context, d *db.DB, k key) (int64, error) {
 	n := q.params.node
 	if !q.divisible() {
@@ -144,15 +146,15 @@ func (q *Query) count(ctx context.Context, d *db.DB, k key) (int64, error) {
 	if s, ok := n.parted.Get(k); ok {
 		return q.countSegments(ctx, d, k, s)
 	}
-	limit, began := n.cfg.Limit/4, time.Now()
+	limit, large, began := n.cfg.Limit/4, n.cfg.Large, time.Now()
 	if q.searching {
-		limit = n.cfg.Limit
+		limit, large = n.cfg.Limit, largeSearch*n.cfg.Large
 	}
 	all, err := q.countAll(ctx, d, limit)
 	switch {
 	case errors.Is(err, db.ErrTooLong):
 		return q.countSegments(ctx, d, k, &segments{})
-	case err == nil && !q.searching && (all >= n.cfg.Large || time.Since(began) > n.cfg.Limit/10):
+	case err == nil && (all >= large || !q.searching && time.Since(began) > n.cfg.Limit/10):
 		n.parted.Add(k, &segments{}) // next time
 	}
 	return all, err
