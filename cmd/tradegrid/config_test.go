@@ -265,6 +265,9 @@ func startRole(t *testing.T, role, file string, args ...string) *output {
 		stop()
 		require.Zero(t, <-done, out)
 	})
+	if role == "run" {
+		role = "api" // the first of its roles to say that it is up
+	}
 	out.await(t, `msg="`+role+" ")
 	return out
 }
@@ -305,13 +308,14 @@ func reloaded(t *testing.T) (n float64) {
 	return n
 }
 
-// A relay and an API follow the log level in the file; a wrong file changes nothing; what needs a restart is named.
+// A relay, an API and a process of all roles follow the log level in the file; a wrong file changes nothing; what needs a restart is named.
 func TestRunningRolesFollowTheFile(t *testing.T) {
 	t.Parallel()
 	backends := []string{"database-url: " + dbtest.NewDatabase(t), "kafka-brokers: [" + strings.Join(dbtest.Broker(t), ", ") + "]"}
 	file := filepath.Join(t.TempDir(), "tradegrid.yaml")
 	replace(t, file, append(backends, "log-level: info")...)
-	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, rolestest.Key()))}
+	keys := "--secret-keys-file=" + keysFile(t, rolestest.Key())
+	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0", keys), startRole(t, "run", file, "--listen=127.0.0.1:0", keys)}
 	replace(t, file, append(backends, "log-level: debug", "trace-sample: 8", "relay-batch-size: 7", "log-levl: info")...)
 	for _, out := range roles {
 		out.await(t, "new settings rejected, keeping the old ones")
