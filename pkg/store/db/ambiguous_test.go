@@ -107,6 +107,28 @@ func TestTryThatIsCommittedAfterItWasLookedUp(t *testing.T) {
 	require.EqualValues(t, 1, count(t, dbtest.Open(t), company))
 }
 
+// A try that would prove its commit by something else than one whose outcome is unknown is not made: both could be committed.
+func TestTriesInDoubtHaveOneProof(t *testing.T) {
+	t.Parallel()
+	d := failing(t, lostAnswer(1))
+	runs := 0
+	var ids []uuid.UUID
+	err := d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
+		runs++
+		for range runs {
+			ids = append(ids, tx.NewID())
+		}
+		id := ids[len(ids)-1]
+		tx.ProvedBy(id, func(context.Context, db.Querier) (bool, error) { return false, nil }) // it is committed after it was looked up
+		tx.Queue(sqlTake, id)
+		return nil
+	})
+	require.ErrorIs(t, err, db.ErrOutcomeUnknown)
+	require.Equal(t, 2, runs)
+	require.EqualValues(t, 1, count(t, d, ids[0]))
+	require.Zero(t, count(t, d, ids[len(ids)-1]))
+}
+
 // cutAtCommit is the address of the database behind a proxy that keeps the answers to the first n commits to itself, and closes the
 // connection instead.
 func cutAtCommit(t *testing.T, n int64) string {

@@ -58,6 +58,7 @@ type txRun struct {
 	ids    []uuid.UUID // see [Tx.NewID]
 	marker uuid.UUID   // of the row that proves the commit if nothing else does
 	check  CommitCheck // of the last try; nil = it may run again in any case
+	proof  uuid.UUID   // of the row that check looks for; zero if an option says what proves the commit
 
 	complete bool // the function of the last try has returned its result
 	doubt    bool // the outcome of a try was unknown
@@ -218,19 +219,25 @@ func (r *txRun) patience(ctx context.Context, err error) (tries int, pause time.
 }
 
 // prove decides what proves that the try was committed: what the options say, a record that it creates, or else a marker row.
-// Each is a row whose key is the same in all tries, so that no two of them can be committed.
-func (t *Tx) prove(o txOptions) {
-	t.run.complete = true
+// Each is a row whose key is the same in all tries, so that no two of them can be committed. A try with another proof than that of
+// one whose outcome is unknown could be a second one, so it is not made.
+func (t *Tx) prove(o txOptions) error {
+	r, before := t.run, t.run.proof
+	r.complete = true
 	switch {
 	case o.repeatable:
 	case o.check != nil:
-		t.run.check = o.check
+		r.check = o.check
 	case t.proof != nil:
-		t.run.check = t.proof
+		r.check, r.proof = t.proof, t.proofID
 	default:
-		t.run.check = t.run.marked
-		t.Queue(sqlInsertMarker, t.run.marker, time.Now().Add(time.Hour))
+		r.check, r.proof = r.marked, r.marker
+		t.Queue(sqlInsertMarker, r.marker, time.Now().Add(time.Hour))
 	}
+	if r.doubt && r.proof != before {
+		return fmt.Errorf("%s: %w: an earlier try, whose answer was lost, stored something else", r.name, ErrOutcomeUnknown)
+	}
+	return nil
 }
 
 func (r *txRun) marked(ctx context.Context, q Querier) (found bool, err error) {
@@ -276,7 +283,9 @@ func (d *DB) runOnce(ctx context.Context, try int, o txOptions, r *txRun, fn fun
 	if err := runFn(ctx, tx, fn); err != nil {
 		return err
 	}
-	tx.prove(o)
+	if err := tx.prove(o); err != nil {
+		return err
+	}
 	finish := func() error { return d.finish(ctx, lazy, tx, o, &ended) }
 	if shared, err := d.share(ctx, lazy, tx, o, finish); shared {
 		return err
@@ -342,7 +351,9 @@ func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, r *txRun, f
 		if err := runFn(ctx, tx, fn); err != nil {
 			return err
 		}
-		tx.prove(o)
+		if err := tx.prove(o); err != nil {
+			return err
+		}
 		return tx.Flush(ctx)
 	})
 	return afterSavepoint(err)

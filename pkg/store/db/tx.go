@@ -17,15 +17,16 @@ import (
 // Tx is one attempt of a transaction. Reads run immediately. Queued writes are sent together, in order, right before
 // COMMIT, which saves a round trip each.
 type Tx struct {
-	tx     Querier
-	run    *txRun
-	queue  []*Queued
-	inject failpoint.Injector
-	try    int
-	made   int         // ids of [Tx.NewID]
-	proof  CommitCheck // see [Tx.ProvedBy]
-	locked bool        // nothing but [Tx.Lock] has read, so READ COMMITTED is enough
-	failed error       // fails the try even if fn drops the error
+	tx      Querier
+	run     *txRun
+	queue   []*Queued
+	inject  failpoint.Injector
+	try     int
+	made    int         // ids of [Tx.NewID]
+	proof   CommitCheck // see [Tx.ProvedBy]
+	proofID uuid.UUID   // of the row that it looks for
+	locked  bool        // nothing but [Tx.Lock] has read, so READ COMMITTED is enough
+	failed  error       // fails the try even if fn drops the error
 }
 
 // Now is the time of the transaction in UTC, with microsecond precision. [DB.RunTx] reads the clock once, before the
@@ -45,7 +46,7 @@ func (t *Tx) NewID() uuid.UUID {
 // proof. It ignores other ids, of which each try may have another, so that two tries could be committed.
 func (t *Tx) ProvedBy(id uuid.UUID, check CommitCheck) {
 	if t.proof == nil && slices.Contains(t.run.ids[:t.made], id) {
-		t.proof = check
+		t.proof, t.proofID = check, id
 	}
 }
 
