@@ -9,44 +9,40 @@ import (
 
 const ms = time.Millisecond
 
-// paceOf is the pace after scans that took so long, again and again.
-func paceOf(turns int, took ...time.Duration) *pace {
-	p := &pace{}
-	for i := range turns {
-		p.observe(took[i%len(took)])
+// scans has the pace see scans, 10 ms apart, that find so many rows and take so long.
+func (p *pace) scans(n, rows int, took ...time.Duration) {
+	for i := range n {
+		p.observe(p.last.Add(10*ms), took[i%len(took)], rows)
 	}
-	return p
 }
 
 // Batches follow one another at once where scans take what they take at rest, however long that is, and further apart the longer
-// they wait.
+// they wait, unless too few rows come for that to pay.
 func TestBatchesFollowTheLoad(t *testing.T) {
 	t.Parallel()
 	require.Zero(t, (&pace{}).pause(false), "nothing is known yet")
 	for _, rest := range []time.Duration{ms / 2, 20 * ms} { // a database on this machine, and one that is far away
-		p := paceOf(1000, rest, rest+ms/10)
+		p := &pace{}
+		p.scans(1000, 10, rest, rest+ms/10)
 		require.Less(t, p.pause(false), ms)
 		require.Equal(t, pauseBusy, p.pause(true))
-		for range 4 * paceMean {
-			p.observe(rest + 5*ms)
-		}
+		p.scans(4*paceMean, 10, rest+5*ms)
 		require.Greater(t, p.pause(false), 10*ms)
 		require.Equal(t, p.pause(false), p.pause(true))
-		for range 4 * paceMean {
-			p.observe(rest + 100*ms)
-		}
+		p.scans(4*paceMean, 10, rest+100*ms)
 		require.Equal(t, pauseMost, p.pause(false))
-		for range 10 * paceMean {
-			p.observe(rest)
-		}
+		p.scans(150, 1, rest+100*ms)
+		require.Zero(t, p.pause(false), "2.5 rows come in the longest pause")
+		p.scans(150, paceRows+1, time.Second)
+		require.Equal(t, pauseMost, p.pause(false), "a scan of many rows tells of their rate only")
+		p.scans(10*paceMean, 10, rest)
 		require.Less(t, p.pause(false), ms, "the load is over")
 	}
-	p := paceOf(1, ms/2)
-	for range 10 * paceRest {
-		p.observe(10 * ms)
-	}
+	p := &pace{}
+	p.scans(1, 10, ms/2)
+	p.scans(10*paceRest, 10, 10*ms)
 	require.Less(t, p.pause(false), ms, "a database that became slower for good is at rest")
-	p.observe(ms)
+	p.scans(1, 10, ms)
 	require.Equal(t, ms, p.rest)
 }
 
@@ -57,7 +53,7 @@ func TestBatchesWaitForMoreRows(t *testing.T) {
 	require.NoError(t, err)
 	p := r.parts[7]
 	p.held, p.until = true, time.Now().Add(time.Hour)
-	r.pace, r.launched = pace{rest: ms, mean: 50 * ms}, time.Now().Add(time.Minute)
+	r.pace, r.launched = pace{rest: ms, mean: 50 * ms, rate: 1000}, time.Now().Add(time.Minute)
 	r.enqueue(p)
 	require.Positive(t, r.launch(t.Context()))
 	require.Len(t, r.ready, 1)

@@ -38,7 +38,7 @@ func TestEventsAboveTheQuotaAreRemovedOldestFirst(t *testing.T) {
 		require.Eventually(t, func() bool {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			return !slices.ContainsFunc(r.parts[:], func(p *part) bool { return p.busy })
+			return !slices.ContainsFunc(r.parts[:], func(p *part) bool { return p.busy || !p.settled() })
 		}, eventually, time.Millisecond)
 	}
 	store(loud, 9, 72*time.Hour, 1000)

@@ -16,20 +16,20 @@ import (
 // Rows that are published and not settled are left out. PostgreSQL looks them up in a hash table, if their ids come from a query
 // that it may not join with; CockroachDB reads on to the limit, as long as it has nothing to join.
 const (
-	probeHead = `SELECT u.b FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low)
+	fromProbed = ` FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low)
 WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u.low AND `
-	sqlProbe = probeHead + `id <> ALL($3::UUID[]))`
+	sqlProbe = `SELECT u.b` + fromProbed + `id <> ALL($3::UUID[]))`
 	// Without IS TRUE, PostgreSQL joins with the whole outbox where it takes that for small. CockroachDB looks up each bucket
 	// as long as it may join.
-	sqlProbePostgreSQL = probeHead + `(id IN (SELECT unnest($3::UUID[]))) IS NOT TRUE) IS TRUE`
+	sqlProbePostgreSQL = `SELECT u.b` + fromProbed + `(id IN (SELECT unnest($3::UUID[]))) IS NOT TRUE) IS TRUE`
 
-	scanHead = `SELECT x.bucket, x.pos, x.id, x.company_id, x.topic, x.key, x.event, x.agg_type, x.agg_id, x.agg_version, x.payload, x.traceparent, x.tracestate, x.request_id, x.created_at
+	scanned = `x.bucket, x.pos, x.id, x.company_id, x.topic, x.key, x.event, x.agg_type, x.agg_id, x.agg_version, x.payload, x.traceparent, x.tracestate, x.request_id, x.created_at
 FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low) CROSS JOIN LATERAL (
  SELECT bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
  FROM outbox WHERE bucket = u.b AND pos >= u.low AND `
-	scanTail          = ` ORDER BY bucket, pos, id LIMIT $3) AS x ORDER BY x.bucket, x.pos, x.id`
-	sqlScan           = scanHead + `id <> ALL($4::UUID[])` + scanTail
-	sqlScanPostgreSQL = scanHead + `(id IN (SELECT unnest($4::UUID[]))) IS NOT TRUE` + scanTail
+	inOrder           = ` ORDER BY bucket, pos, id LIMIT $3) AS x ORDER BY x.bucket, x.pos, x.id`
+	sqlScan           = `SELECT ` + scanned + `id <> ALL($4::UUID[])` + inOrder
+	sqlScanPostgreSQL = `SELECT ` + scanned + `(id IN (SELECT unnest($4::UUID[]))) IS NOT TRUE` + inOrder
 )
 
 const (
@@ -41,7 +41,6 @@ const (
 	batchBytes  = 4 << 20  // of the payloads of a batch, stored and opened, of which each bucket has an equal part; each may have one row in any case
 	heldBytes   = 64 << 20 // no batch is started while a relay holds so much
 	maxPassTime = 30 * time.Second
-	fewRows     = 100             // a scan that finds no more takes its time for something else
 	lastSettle  = 5 * time.Second // for what is left when a relay stops
 
 	// Buckets of one batch; together they may have groupRows times the rows of one. A batch takes at most groupRows buckets
@@ -249,7 +248,7 @@ func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
 	for _, v := range views {
 		found += len(v.rows)
 	}
-	r.scanned(views, time.Since(began), found <= fewRows)
+	r.noteScan(views, began, found)
 	return views, nil
 }
 
@@ -301,16 +300,14 @@ func (s *statement) read(res pgx.BatchResults, most int) error {
 	return rows.Err()
 }
 
-// scanned notes what batches hold, and how long their scan took unless that says nothing about the load.
-func (r *Relay) scanned(views []*view, took time.Duration, telling bool) {
+// noteScan notes what a batch holds, and how long its scan took.
+func (r *Relay) noteScan(views []*view, began time.Time, rows int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, v := range views {
 		v.p.bytes = v.bytes
 	}
-	if telling {
-		r.pace.observe(took)
-	}
+	r.pace.observe(began, time.Since(began), rows)
 }
 
 // read runs one query and collects its rows in one round trip. It runs outside a transaction, so that it cannot cause
