@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -178,6 +179,55 @@ func TestReceiversAreReadAtIntervals(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.GreaterOrEqual(t, time.Since(began), (n-1)*loadPause)
+}
+
+// receiverQueries counts the queries of a cache of receivers.
+type receiverQueries struct {
+	db.Querier
+	n atomic.Int32
+}
+
+func (c *receiverQueries) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	c.n.Add(1)
+	return c.Querier.Query(ctx, sql, args...)
+}
+
+// Receivers that are used and expire soon are read with one that has expired, unless their change is announced meanwhile.
+func TestReceiversThatExpireSoonAreReadTogether(t *testing.T) {
+	t.Parallel()
+	k := dispatchtest.New(t, dbtest.Open(t))
+	q := &receiverQueries{Querier: k.DB}
+	const ttl = time.Hour
+	c := NewReceiverCache(q, ttl, k.Keys, slog.New(slog.DiscardHandler))
+	var keys [3]webhook.SubscriptionKey
+	for i := range keys {
+		keys[i] = webhook.SubscriptionKey{Company: k.Company, ID: k.Subscription()}
+	}
+	queries := func(i int, age time.Duration) int32 {
+		before := q.n.Load()
+		c.mu.Lock()
+		if e, ok := c.entries.Peek(keys[i]); ok {
+			e.loadedAt = time.Now().Add(-age)
+		}
+		c.mu.Unlock()
+		r, err := c.get(t.Context(), keys[i])
+		require.NoError(t, err)
+		require.NotNil(t, r)
+		return q.n.Load() - before
+	}
+	for i := range keys {
+		require.EqualValues(t, 1, queries(i, 0))
+	}
+	require.Zero(t, queries(0, ttl*3/4))
+	require.Zero(t, queries(1, ttl*3/4))
+	c.invalidate(keys[1])
+	require.EqualValues(t, 1, queries(2, ttl+1), "with the first")
+	c.mu.Lock()
+	first, _ := c.entries.Peek(keys[0])
+	require.Less(t, time.Since(first.loadedAt), ttl/2)
+	require.False(t, c.entries.Contains(keys[1]))
+	c.mu.Unlock()
+	require.NotNil(t, first.receiver)
 }
 
 func TestReceiverCacheFollowsAnnouncements(t *testing.T) {

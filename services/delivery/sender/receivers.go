@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,6 +79,7 @@ type ReceiverCache struct {
 	mu      sync.Mutex
 	entries *lru.Cache[webhook.SubscriptionKey, *receiverEntry]
 	wanted  []*receiverEntry
+	aging   map[webhook.SubscriptionKey]*receiverEntry // used in the second half of their time; read with those that are wanted
 	loading bool
 	loaded  time.Time // when a query ended last; only load uses it
 }
@@ -88,10 +90,15 @@ type receiverEntry struct {
 	done     chan struct{}
 	receiver *receiver
 	err      error
-	loadedAt time.Time // zero before
+	loadedAt time.Time      // zero before
+	instead  *receiverEntry // the one that is used until this one is read; nil = callers wait for this one
 }
 
 const maxReceivers = 100_000
+
+// maxAging bounds the entries that are read ahead of their expiry, because another one has expired: the deliveries of a hundred
+// receivers would otherwise pay for a query each, one receiver after the other.
+const maxAging = 200
 
 // NewReceiverCache makes a cache whose entries are used for at most ttl; 5 s when zero. The keys decrypt the secrets.
 func NewReceiverCache(q db.Querier, ttl time.Duration, keys *secret.Keys, log *slog.Logger) *ReceiverCache {
@@ -99,7 +106,7 @@ func NewReceiverCache(q db.Querier, ttl time.Duration, keys *secret.Keys, log *s
 	if err != nil {
 		panic(err) // the size is a constant above zero
 	}
-	return &ReceiverCache{db: q, ttl: cmp.Or(ttl, 5*time.Second), keys: keys, log: log, entries: entries}
+	return &ReceiverCache{db: q, ttl: cmp.Or(ttl, 5*time.Second), keys: keys, log: log, entries: entries, aging: map[webhook.SubscriptionKey]*receiverEntry{}}
 }
 
 // invalidate removes a subscription.
@@ -129,6 +136,9 @@ func (c *ReceiverCache) entry(key webhook.SubscriptionKey) *receiverEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries.Get(key); ok && (e.loadedAt.IsZero() || time.Since(e.loadedAt) < c.ttl) {
+		if !e.loadedAt.IsZero() && time.Since(e.loadedAt) > c.ttl/2 && len(c.aging) < maxAging {
+			c.aging[key] = e
+		}
 		return e
 	}
 	e := &receiverEntry{key: key, done: make(chan struct{})}
@@ -159,6 +169,7 @@ func (c *ReceiverCache) load() {
 			c.mu.Unlock()
 			return
 		}
+		batch = c.withAging(batch)
 		c.mu.Unlock()
 		// Many callers wait for one query: none of them may cancel it.
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -169,16 +180,31 @@ func (c *ReceiverCache) load() {
 	}
 }
 
+// withAging appends to what is wanted what expires soon. The caller holds mu.
+func (c *ReceiverCache) withAging(wanted []*receiverEntry) []*receiverEntry {
+	batch := slices.Clone(wanted)
+	for key, e := range c.aging {
+		if current, ok := c.entries.Peek(key); ok && current == e {
+			batch = append(batch, &receiverEntry{key: key, done: make(chan struct{}), instead: e})
+		}
+	}
+	clear(c.aging)
+	return batch
+}
+
 func (c *ReceiverCache) keep(batch []*receiverEntry, found map[webhook.SubscriptionKey]*receiver, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range batch {
 		e.receiver, e.err, e.loadedAt = found[e.key], err, time.Now()
-		if err != nil {
-			if kept, ok := c.entries.Peek(e.key); ok && kept == e {
-				c.entries.Remove(e.key)
-			}
+		kept, ok := c.entries.Peek(e.key)
+		switch {
+		case err != nil && ok && kept == e:
+			c.entries.Remove(e.key)
+		case err == nil && ok && kept == e.instead: // it has not been invalidated meanwhile
+			c.entries.Add(e.key, e)
 		}
+		e.instead = nil
 		close(e.done)
 	}
 }

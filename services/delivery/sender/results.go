@@ -232,7 +232,7 @@ func (r *results) writeOnce(ctx context.Context, batch []*result, changes map[we
 	now := r.now().UTC().Truncate(time.Microsecond)
 	last := r.lastTimes(batch)
 	err = r.db.RunTx(ctx, "dispatch.results", func(_ context.Context, tx *db.Tx) error {
-		store.StoreResults(tx, rows, now)
+		store.UpsertResults(tx, rows, now)
 		store.UpsertAttempts(tx, history)
 		store.UpdateLastTimes(tx, last.rows)
 		store.UpdateBreakers(tx, changes)

@@ -107,8 +107,8 @@ FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::INT4[], $6::BYTE
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
  AND deliveries.state + 0 < 2`)
 
-// StoreResults stores results, of which no two may be of the same delivery.
-func StoreResults(tx *db.Tx, results []*Result, now time.Time) {
+// UpsertResults stores results, of which no two may be of the same delivery.
+func UpsertResults(tx *db.Tx, results []*Result, now time.Time) {
 	var first, known []*Result
 	for _, r := range results {
 		if r.New != nil {
