@@ -38,8 +38,8 @@ type Subscription struct {
 	StoredHeaders     webhook.StoredHeaders `json:"headers" doc:"extra headers of the requests; their values are not shown"`
 	StoredSecret      webhook.StoredSecret  `json:"secretHint" db:"secret" doc:"last 4 characters of the secret"`
 	ClientCertificate *ClientCertificate    `json:"clientCertificate" db:"-"`
-	LastSuccessAt     *jsontype.Time        `json:"lastSuccessAt" db:",insert"` // the dispatcher writes it, and the next
-	LastFailureAt     *jsontype.Time        `json:"lastFailureAt" db:",insert"`
+	LastSuccessAt     *jsontype.Time        `json:"lastSuccessAt" db:",insert" doc:"at most ten seconds behind while one success follows another"` // the dispatcher writes it, and the next
+	LastFailureAt     *jsontype.Time        `json:"lastFailureAt" db:",insert" doc:"at most ten seconds behind while one failure follows another"`
 	CreatedByID       uuid.UUID             `json:"createdById" format:"uuid" db:",insert"`
 	Health            SubscriptionHealth    `json:"health" db:"-"`
 	record.Meta
