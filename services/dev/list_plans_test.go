@@ -133,7 +133,13 @@ func fillLists(t *testing.T, d *db.DB, company tenant.ID) {
 // recorder keeps the statements of lists.
 type recorder struct {
 	mu   sync.Mutex
-	kept []*pgx.QueuedQuery
+	kept []sent
+}
+
+// sent is a statement, and whether its plan is kept; see [db.PlanInOrder].
+type sent struct {
+	*pgx.QueuedQuery
+	inOrder bool
 }
 
 // TraceQueryStart implements [pgx.QueryTracer].
@@ -148,7 +154,11 @@ func (*recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData
 func (r *recorder) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept = append(r.kept, data.Batch.QueuedQueries...)
+	inOrder := false
+	for _, q := range data.Batch.QueuedQueries {
+		inOrder = inOrder || q.SQL == "set local enable_sort = off"
+		r.kept = append(r.kept, sent{q, inOrder})
+	}
 	return ctx
 }
 
@@ -159,7 +169,7 @@ func (*recorder) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQuery
 func (*recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // take returns what was sent since the last time.
-func (r *recorder) take() []*pgx.QueuedQuery {
+func (r *recorder) take() []sent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept := r.kept
@@ -197,6 +207,21 @@ func runPlan(t *testing.T, d *db.DB, q *pgx.QueuedQuery) (plan planNode, text st
 	b.Queue(`EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) `+q.SQL, q.Arguments...).QueryRow(func(row pgx.Row) error { return row.Scan(&text) })
 	b.Queue(`COMMIT`)
 	require.NoError(t, d.Pool().SendBatch(t.Context(), b).Close())
+	var all []struct{ Plan planNode }
+	require.NoError(t, json.Unmarshal([]byte(text), &all))
+	return all[0].Plan, text
+}
+
+// runKeptPlan runs the plan of a statement that is kept for all companies, as [db.PlanInOrder] has it made.
+func runKeptPlan(t *testing.T, d *db.DB, q *pgx.QueuedQuery) (plan planNode, text string) {
+	t.Helper()
+	conn, err := d.Pool().Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	results, err := conn.Conn().PgConn().Exec(t.Context(), fmt.Sprintf(`BEGIN READ ONLY; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL plan_cache_mode = force_generic_plan;
+PREPARE kept (UUID) AS %s; EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) EXECUTE kept ('%s'); DEALLOCATE kept; COMMIT`, q.SQL, q.Arguments[0])).ReadAll()
+	require.NoError(t, err, q.SQL)
+	text = string(results[5].Rows[0][0])
 	var all []struct{ Plan planNode }
 	require.NoError(t, json.Unmarshal([]byte(text), &all))
 	return all[0].Plan, text
@@ -246,7 +271,7 @@ func isRange(filter string) bool {
 }
 
 // check runs the statements of a list again.
-func (p planned) check(t *testing.T, d *db.DB, what string, statements []*pgx.QueuedQuery) {
+func (p planned) check(t *testing.T, d *db.DB, what string, statements []sent) {
 	t.Helper()
 	pages := 0
 	for _, q := range statements {
@@ -273,9 +298,13 @@ func (p planned) check(t *testing.T, d *db.DB, what string, statements []*pgx.Qu
 }
 
 // look runs a statement again. It returns how many records of the table it looked at, and by which indexes.
-func (p planned) look(t *testing.T, d *db.DB, what string, q *pgx.QueuedQuery) (looked float64, entered []string) {
+func (p planned) look(t *testing.T, d *db.DB, what string, q sent) (looked float64, entered []string) {
 	t.Helper()
-	plan, text := runPlan(t, d, q)
+	run := runPlan
+	if q.inOrder {
+		run = runKeptPlan
+	}
+	plan, text := run(t, d, q.QueuedQuery)
 	plan.each(func(n *planNode) {
 		if n.Relation == p.table {
 			looked += (n.Rows + n.Filtered + n.Rechecked) * n.Loops

@@ -13,28 +13,27 @@ import (
 )
 
 // The settings of a reading end with it: the next user of the connection has those of the session.
-func TestReadWithTimeoutPlansForValues(t *testing.T) {
+func TestReadWithTimeoutSetsHowToPlan(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
-	read := func(within bool) (plans, limit string) {
+	if d.Dialect() != db.PostgreSQL {
+		return // has no such settings
+	}
+	read := func(run func(b *pgx.Batch) error) []string {
+		var plans, sorts, limit string
 		b := &pgx.Batch{}
-		b.Queue(`SELECT current_setting('plan_cache_mode'), current_setting('statement_timeout')`).QueryRow(func(row pgx.Row) error { return row.Scan(&plans, &limit) })
-		if within {
-			require.NoError(t, d.ReadWithTimeout(t.Context(), 7*time.Second, b))
-		} else {
-			require.NoError(t, d.SendBatch(t.Context(), b).Close())
-		}
-		return plans, limit
+		b.Queue(`SELECT current_setting('plan_cache_mode'), current_setting('enable_sort'), current_setting('statement_timeout')`).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&plans, &sorts, &limit) })
+		require.NoError(t, run(b))
+		return []string{plans, sorts, limit}
 	}
-	plans, limit := read(false)
-	require.NotEqual(t, "7s", limit)
-	inside, within := read(true)
-	if d.Dialect() == db.PostgreSQL {
-		require.Equal(t, "force_custom_plan", inside)
+	outside := func(b *pgx.Batch) error { return d.SendBatch(t.Context(), b).Close() }
+	before := read(outside)
+	require.NotEqual(t, "7s", before[2])
+	for p, want := range map[db.Plan][]string{db.PlanForValues: {"force_custom_plan", "on", "7s"}, db.PlanInOrder: {"auto", "off", "7s"}} {
+		require.Equal(t, want, read(func(b *pgx.Batch) error { return d.ReadWithTimeout(t.Context(), 7*time.Second, p, b) }))
+		require.Equal(t, before, read(outside))
 	}
-	require.Equal(t, "7s", within)
-	after, again := read(false)
-	require.Equal(t, []string{plans, limit}, []string{after, again})
 }
 
 func TestReadTimeoutEndsWhatTakesLong(t *testing.T) {
@@ -42,5 +41,5 @@ func TestReadTimeoutEndsWhatTakesLong(t *testing.T) {
 	d := dbtest.Open(t)
 	b := &pgx.Batch{}
 	b.Queue(`SELECT pg_sleep(60)`).Exec(func(pgconn.CommandTag) error { return nil })
-	require.ErrorIs(t, d.ReadWithTimeout(t.Context(), 20*time.Millisecond, b), db.ErrTooLong)
+	require.ErrorIs(t, d.ReadWithTimeout(t.Context(), 20*time.Millisecond, db.PlanForValues, b), db.ErrTooLong)
 }

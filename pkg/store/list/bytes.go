@@ -111,7 +111,7 @@ func (p *Page[T]) cut(n int) {
 // run runs a batch within the limits of lists, if the list has any.
 func (q *Query) run(ctx context.Context, d db.Querier, b *pgx.Batch) error {
 	if n, pool := q.sharedNode(d); n != nil {
-		return n.page(ctx, pool, q.keyOf(b), b)
+		return n.page(ctx, pool, q.keyOf(b), db.PlanForValues, b)
 	}
 	return d.SendBatch(ctx, b).Close()
 }

@@ -11,6 +11,7 @@ package list
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -60,6 +61,11 @@ func (p *Params) ReserveBy(reserve func(ctx context.Context, bytes int) error) {
 // Read sets the number of records on the page for readers within the process, beyond the limit for requests.
 func (p *Params) Read(size int) { p.PageSize = size }
 
+// Shows reports whether a record on the page has any of these fields. What only they need is not read otherwise.
+func (p *Params) Shows(fields ...string) bool {
+	return len(p.Fields) == 0 || slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(p.Fields, f) })
+}
+
 // Sort is a sort order of a list. The column may be an expression.
 type Sort struct {
 	Column   string
@@ -80,6 +86,7 @@ type Spec struct {
 	Default string // sort used, descending, when the client names none; default createdAt
 
 	Platform bool // a list over all companies: no condition on the company
+	Summed   bool // From sums up records, so that a page reads all of the company
 
 	// The records are never deleted, each change of a column that a condition may name sets Updated, and From is a table.
 	// Large totals are corrected by what has changed then, not counted again; see docs/architecture.md#lists.

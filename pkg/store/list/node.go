@@ -180,8 +180,8 @@ func (n *Node) limited(ctx context.Context, slots *slots, k key, run func() erro
 }
 
 // page runs the statements of a page.
-func (n *Node) page(ctx context.Context, d *db.DB, k key, b *pgx.Batch) error {
-	return n.limited(ctx, n.pages, k, func() error { return d.ReadWithTimeout(ctx, n.cfg.Limit, b) })
+func (n *Node) page(ctx context.Context, d *db.DB, k key, p db.Plan, b *pgx.Batch) error {
+	return n.limited(ctx, n.pages, k, func() error { return d.ReadWithTimeout(ctx, n.cfg.Limit, p, b) })
 }
 
 // Sum runs statements over many records, such as those of a report, as totals run: in a slot of the company, each with the limit of

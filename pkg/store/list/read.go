@@ -42,7 +42,7 @@ func (q *Query) read(ctx context.Context, d db.Querier, s Sort, queue func(*pgx.
 		}
 		b := &pgx.Batch{}
 		queue(b, p)
-		if err := n.page(db.DeclareReads(ctx, pool, b, q.reads), pool, q.keyOf(b), b); err != nil {
+		if err := n.page(db.DeclareReads(ctx, pool, b, q.reads), pool, q.keyOf(b), q.plan(), b); err != nil {
 			return err
 		}
 	}
@@ -50,6 +50,14 @@ func (q *Query) read(ctx context.Context, d db.Querier, s Sort, queue func(*pgx.
 		n.learn(q.orderKey(), place{page: q.params.Page, id: end.id, sort: end.sort, began: began})
 	}
 	return nil
+}
+
+// plan is how the page is planned: once for all companies, if nothing but its order decides how to read it.
+func (q *Query) plan() db.Plan {
+	if len(q.where) == 1 && !q.spec.Platform && !q.spec.Summed {
+		return db.PlanInOrder
+	}
+	return db.PlanForValues
 }
 
 // readAlone counts along with the first part, on one snapshot.

@@ -49,7 +49,7 @@ func (q *Query) seek(ctx context.Context, d *db.DB, s Sort) (ok bool, err error)
 		}
 		return rows.Err()
 	})
-	if err := n.page(db.DeclareReads(ctx, d, b, q.reads), d, q.keyOf(b), b); err != nil {
+	if err := n.page(db.DeclareReads(ctx, d, b, q.reads), d, q.keyOf(b), q.plan(), b); err != nil {
 		return false, fmt.Errorf("find page of %s: %w", q.spec.From, err)
 	}
 	if found {

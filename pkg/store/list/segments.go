@@ -105,7 +105,7 @@ func (q *Query) count(ctx context.Context, d *db.DB, k key) (int64, error) {
 }
 
 func (q *Query) readWithin(ctx context.Context, d *db.DB, limit time.Duration, b *pgx.Batch) error {
-	return d.ReadWithTimeout(db.DeclareReads(ctx, d, b, q.reads), limit, b)
+	return d.ReadWithTimeout(db.DeclareReads(ctx, d, b, q.reads), limit, db.PlanForValues, b)
 }
 
 // countAll counts in one statement.

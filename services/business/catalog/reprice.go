@@ -215,7 +215,7 @@ func (s *Service) countToReprice(ctx context.Context, company tenant.ID, o repri
 	var low, high money.Amount
 	b := &pgx.Batch{}
 	b.Queue(sqlCountToReprice, o.args(company)...).QueryRow(func(row pgx.Row) error { return row.Scan(&n, &low, &high) })
-	if err := s.cfg.DB.ReadWithTimeout(ctx, repriceCountLimit, b); errors.Is(err, db.ErrTooLong) {
+	if err := s.cfg.DB.ReadWithTimeout(ctx, repriceCountLimit, db.PlanForValues, b); errors.Is(err, db.ErrTooLong) {
 		return 0, errRepriceTooLong
 	} else if err != nil {
 		return 0, fmt.Errorf("count products to reprice: %w", err)

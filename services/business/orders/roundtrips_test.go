@@ -1,41 +1,19 @@
 package orders_test
 
 import (
-	"context"
-	"sync/atomic"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
-// roundTrips counts what is sent to the database: statements and batches, each with an answer that somebody waits for.
-type roundTrips struct{ n atomic.Int64 }
-
-func (r *roundTrips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	r.n.Add(1)
-	return ctx
-}
-
-func (r *roundTrips) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-
-func (r *roundTrips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	r.n.Add(1)
-	return ctx
-}
-
-func (r *roundTrips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
-
-func (r *roundTrips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
-
 // The test's catalog and clients are in memory: their reads are not counted. They would share the batch of the others.
 // It runs alone: transactions beside it could make it start again.
 func TestRoundTrips(t *testing.T) {
 	open(t, nil) // the tables of the test are there
-	trips := &roundTrips{}
+	trips := &dbtest.RoundTrips{}
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 2, QueryTracer: trips})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
@@ -61,8 +39,6 @@ func TestRoundTrips(t *testing.T) {
 		{"list", 1, func() { s.Do(t, "GET", "/orders", nil).OK(200) }},
 		{"list with lines", 2, func() { s.Do(t, "GET", "/orders?include=lines", nil).OK(200) }},
 	} {
-		before := trips.n.Load()
-		row.run()
-		require.LessOrEqual(t, trips.n.Load()-before, row.limit, row.what)
+		require.LessOrEqual(t, trips.Of(row.run), row.limit, row.what)
 	}
 }

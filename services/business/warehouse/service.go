@@ -80,8 +80,8 @@ func (Defaults) CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, na
 // List returns a page of warehouses.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
 	page, err := items.Page(ctx, s.cfg.DB, by.Company, f)
-	if err != nil {
-		return nil, err
+	if err != nil || !f.Shows("branchName", "managerName") {
+		return page, err
 	}
 	return page, s.nameAll(ctx, by.Company, page.Items)
 }

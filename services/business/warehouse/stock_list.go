@@ -91,6 +91,7 @@ func stockSpec(from, count string) list.Spec {
 	const collated = " COLLATE und"
 	return list.Spec{
 		From: from + " s" + joinProducts, Count: count + " s LEFT" + joinProducts, Reads: []db.Table{stocks, "products"}, Company: "s.company_id", ID: "s.id", Updated: "s.updated_at",
+		Summed:  from == fromGroups,
 		Columns: `s.id, s.company_id, s.product_id, s.variant_id, s.warehouse_id, s.qty, s.reserved, s.reorder_point, s.version, s.ev_pos, s.created_at, s.updated_at`,
 		Sorts: map[string]list.Sort{
 			"productName": {Column: "p.name" + collated, Type: "TEXT" + collated},

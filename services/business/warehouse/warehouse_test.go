@@ -105,6 +105,8 @@ func TestWarehouseList(t *testing.T) {
 	require.Equal(t, "apple", item["branchName"])
 	require.Equal(t, "Ann", item["managerName"])
 	require.Equal(t, a, item["id"])
+	require.Equal(t, map[string]any{"id": a, "managerName": "Ann"}, s.list("/warehouse/warehouses", "search", "apple", "fields", "managerName")[0])
+	require.Equal(t, map[string]any{"id": a, "name": "apple"}, s.list("/warehouse/warehouses", "search", "apple", "fields", "name")[0])
 	require.Nil(t, s.list("/warehouse/warehouses", "search", "centre")[0]["managerName"])
 	page := s.page("/warehouse/warehouses", "pageSize", "2", "page", "2")
 	require.EqualValues(t, 3, page["total"])

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/business/scheduling"
@@ -210,22 +211,30 @@ func (p *calendarPage) say(q *web.Request, s state, sp span) {
 	}
 }
 
-// read reads the resources and the bookings of a span.
+// read reads the resources and the bookings of a span, at once.
 func (pages *Pages) read(ctx context.Context, q *web.Request, s state, sp *span) error {
+	group, within := errgroup.WithContext(ctx)
+	group.Go(func() error { return sp.readResources(within, q, s) })
+	group.Go(func() error { return sp.readBookings(within, q, s) })
+	return group.Wait()
+}
+
+func (sp *span) readResources(ctx context.Context, q *web.Request, s state) error {
 	if s.resource != nil {
 		one, err := web.Call[scheduling.Resource](ctx, q, "getResource", web.ByID(*s.resource))
-		if err != nil {
-			return err
-		}
 		sp.resources = []scheduling.Resource{one}
-	} else {
-		found, err := web.List[scheduling.Resource](ctx, q, "listResources", scheduling.ResourceFilter{Params: list.Params{Page: s.page, PageSize: maxResources}, Sort: "name", ActiveOnly: true})
-		if err != nil {
-			return err
-		}
-		sp.resources, sp.more = found.Items, found.HasMore
-		slices.SortStableFunc(sp.resources, func(a, b scheduling.Resource) int { return int(a.SortOrder) - int(b.SortOrder) })
+		return err
 	}
+	found, err := web.List[scheduling.Resource](ctx, q, "listResources", scheduling.ResourceFilter{Params: list.Params{Page: s.page, PageSize: maxResources}, Sort: "name", ActiveOnly: true})
+	if err != nil {
+		return err
+	}
+	sp.resources, sp.more = found.Items, found.HasMore
+	slices.SortStableFunc(sp.resources, func(a, b scheduling.Resource) int { return int(a.SortOrder) - int(b.SortOrder) })
+	return nil
+}
+
+func (sp *span) readBookings(ctx context.Context, q *web.Request, s state) error {
 	from, to := list.From(sp.start().Add(-longest)), list.To(sp.end().Add(-time.Millisecond))
 	f := scheduling.BookingFilter{Params: list.Params{PageSize: pageOf}, Sort: "startAt", Status: shown, DateFrom: &from, DateTo: &to, ResourceID: s.resource}
 	for range maxPages {

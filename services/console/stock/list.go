@@ -3,10 +3,12 @@ package stock
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
@@ -24,7 +26,9 @@ const (
 )
 
 // levels are the parts of the list: what is low, missing, or to be ordered again.
-var levels = []string{"", "reorder", "negative"}
+var levels = []string{"", reorder, "negative"}
+
+const reorder = "reorder"
 
 type listPage struct {
 	Header web.Header
@@ -46,20 +50,18 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 	if id, err := uuid.Parse(in); err == nil {
 		f.WarehouseID = &id
 	}
-	p := listPage{Header: web.Header{Title: q.T("stock.title"), Links: []web.Link{{Text: q.T("stock.list"), Href: q.Path("/stock/list")}, {Text: q.T("stock.movements"), Href: q.Path("/movements")}}}}
-	if err := pages.filter(ctx, q, &p, in, search, level); err != nil {
-		return web.Answer{}, err
-	}
-	found, err := web.List[warehouse.StockItem](ctx, q, "listStocks", f)
+	r, err := pages.read(ctx, q, f)
 	if err != nil {
 		return web.Answer{}, err
+	}
+	p := listPage{
+		Header: web.Header{Title: q.T("stock.title"), Links: []web.Link{{Text: q.T("stock.list"), Href: q.Path("/stock/list")}, {Text: q.T("stock.movements"), Href: q.Path("/movements")}}},
+		Filter: filterOf(q, optionsOf(r.warehouses, in), in, search, level), Note: sentence(q, r),
 	}
 	for _, l := range levels {
 		p.Tabs = append(p.Tabs, web.Tab{Text: levelText(q, l), Href: web.With(q.Path("/stock"), "level", l, "search", search, "warehouseId", in), Current: l == level})
 	}
-	if p.Note, err = pages.sentence(ctx, q, f, found); err != nil {
-		return web.Answer{}, err
-	}
+	found := r.found
 	p.Table = tableOf(q, found.Items, f.WarehouseID == nil)
 	if search+level+in != "" {
 		p.Table.Empty = web.Empty{Title: q.T("stock.none_such"), Text: q.T("stock.none_such.text")}
@@ -70,20 +72,50 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 	return web.Show("stock/list", q.T("stock.title"), p), nil
 }
 
-func (pages *Pages) filter(ctx context.Context, q *web.Request, p *listPage, in, search, level string) error {
-	all, err := pages.warehouses(ctx, q, in)
-	if err != nil {
+// reads are what the page is made of.
+type reads struct {
+	warehouses []warehouse.ListItem
+	found      *list.Page[warehouse.StockItem]
+	reorder    *int64 // how much has to be ordered again; nil = unknown
+}
+
+// read reads at once what does not depend on each other.
+func (pages *Pages) read(ctx context.Context, q *web.Request, f warehouse.StockFilter) (r reads, err error) {
+	group, within := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		r.warehouses, err = pages.warehouses(within, q)
 		return err
+	})
+	group.Go(func() (err error) {
+		r.found, err = web.List[warehouse.StockItem](within, q, "listStocks", f)
+		return err
+	})
+	counted := slices.Equal(f.Level, []string{reorder}) && f.Cursor == "" // by the total of the list
+	if !counted {
+		group.Go(func() (err error) {
+			r.reorder, err = pages.countReorder(within, q, f)
+			return err
+		})
 	}
-	p.Filter = web.Filter{Action: q.Path("/stock"), Button: q.T("filter.apply"), Fields: []web.Field{
+	if err := group.Wait(); err != nil {
+		return r, err
+	}
+	if counted {
+		r.reorder = r.found.Total
+	}
+	return r, nil
+}
+
+func filterOf(q *web.Request, warehouses []web.Option, in, search, level string) web.Filter {
+	f := web.Filter{Action: q.Path("/stock"), Button: q.T("filter.apply"), Fields: []web.Field{
 		{Name: "search", Label: q.T("stock.search"), Value: search},
-		{Name: "warehouseId", Label: q.T("stock.warehouse"), Type: "select", Options: append([]web.Option{{Text: q.T("stock.all_warehouses")}}, all...)},
+		{Name: "warehouseId", Label: q.T("stock.warehouse"), Type: "select", Options: append([]web.Option{{Text: q.T("stock.all_warehouses")}}, warehouses...)},
 		{Name: "level", Label: q.T("stock.level"), Type: "select", Options: options(q, level)},
 	}}
 	if search+in+level != "" {
-		p.Filter.Clear = q.Path("/stock")
+		f.Clear = q.Path("/stock")
 	}
-	return nil
+	return f
 }
 
 func levelText(q *web.Request, level string) string {
@@ -97,34 +129,45 @@ func options(q *web.Request, level string) (all []web.Option) {
 	return all
 }
 
-// warehouses are the choices of a field.
-func (pages *Pages) warehouses(ctx context.Context, q *web.Request, selected string) (all []web.Option, err error) {
-	found, err := web.List[warehouse.ListItem](ctx, q, "listWarehouses", warehouse.Filter{Params: list.Params{PageSize: maxWarehouses}, Sort: "name"})
+// warehouses are those to choose from.
+func (pages *Pages) warehouses(ctx context.Context, q *web.Request) ([]warehouse.ListItem, error) {
+	found, err := web.List[warehouse.ListItem](ctx, q, "listWarehouses", warehouse.Filter{Params: list.Params{PageSize: maxWarehouses, Fields: []string{"id", "name"}}, Sort: "name"})
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range found.Items {
+	return found.Items, nil
+}
+
+// optionsOf are the choices of a field.
+func optionsOf(warehouses []warehouse.ListItem, selected string) (all []web.Option) {
+	for _, w := range warehouses {
 		all = append(all, web.Option{Value: w.ID.String(), Text: w.Name, Selected: w.ID.String() == selected})
 	}
-	return all, nil
+	return all
+}
+
+// countReorder counts what has to be ordered again. The page can be shown without the count: it is nil if it takes too long.
+func (pages *Pages) countReorder(ctx context.Context, q *web.Request, f warehouse.StockFilter) (*int64, error) {
+	f.Level, f.Cursor, f.PageSize, f.Search = []string{reorder}, "", 1, ""
+	found, err := web.List[warehouse.StockItem](ctx, q, "listStocks", f)
+	if apierr.Is(err, list.TooExpensive) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found.Total, nil
 }
 
 // sentence says how much has to be ordered again.
-func (pages *Pages) sentence(ctx context.Context, q *web.Request, f warehouse.StockFilter, found *list.Page[warehouse.StockItem]) (web.Note, error) {
-	if len(f.Level) == 0 || f.Level[0] != "reorder" || found.Total == nil {
-		f.Level, f.Cursor, f.PageSize, f.Search = []string{"reorder"}, "", 1, ""
-		var err error
-		if found, err = web.List[warehouse.StockItem](ctx, q, "listStocks", f); err != nil {
-			if apierr.Is(err, list.TooExpensive) { // the page can be shown without the count
-				err = nil
-			}
-			return web.Note{}, err
-		}
+func sentence(q *web.Request, r reads) web.Note {
+	switch {
+	case r.reorder == nil:
+		return web.Note{}
+	case *r.reorder == 0:
+		return web.Note{Kind: web.Good, Text: q.T("stock.nothing_to_reorder")}
 	}
-	if found.Total == nil || *found.Total == 0 {
-		return web.Note{Kind: web.Good, Text: q.T("stock.nothing_to_reorder")}, nil
-	}
-	return web.Note{Kind: web.Warn, Text: q.T("stock.to_reorder", *found.Total)}, nil
+	return web.Note{Kind: web.Warn, Text: q.T("stock.to_reorder", *r.reorder)}
 }
 
 func qty(n money.Qty) web.Cell { return web.Number(web.Decimal(n.String())) }

@@ -168,11 +168,11 @@ func reasonOf(q *web.Request, m warehouse.Movement) web.Cell {
 
 // form asks for the quantity that was counted. Of a stock record that was chosen, it refuses a quantity that has changed since.
 func (pages *Pages) form(ctx context.Context, q *web.Request, one catalog.Product, items []warehouse.StockItem, refused error) (*web.Form, error) {
-	all, err := pages.warehouses(ctx, q, "")
+	all, err := pages.warehouses(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	f := web.Fields{Op: q.Operation("adjustStock"), Only: fields, Err: refused, Typed: q.Form, Pick: map[string][]web.Option{"warehouseId": all}, Help: map[string]string{
+	f := web.Fields{Op: q.Operation("adjustStock"), Only: fields, Err: refused, Typed: q.Form, Pick: map[string][]web.Option{"warehouseId": optionsOf(all, "")}, Help: map[string]string{
 		"targetQty": q.T("stock.target.help"), "variantId": "", "reorderPoint": q.T("stock.reorder_point.help"),
 	}}
 	hidden := map[string]string{"key": uuid.NewString()}

@@ -229,9 +229,17 @@ func (a *App) write(ctx context.Context, w http.ResponseWriter, q *Request, p Pa
 	_, _ = w.Write(body) // a client that is gone gets nothing
 }
 
+// encoders are kept from page to page: each has tables of more than a megabyte.
+var encoders = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is valid
+	return z
+}}
+
 func zip(body []byte) ([]byte, error) {
+	z := encoders.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // New makes nothing else
+	defer encoders.Put(z)
 	return compressed(body, func(w io.Writer) io.WriteCloser {
-		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
+		z.Reset(w)
 		return z
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/store/batchloader"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
 
@@ -75,23 +77,23 @@ func (s *Service) Activity(ctx context.Context, by access.Caller, subs []uuid.UU
 	if len(subs) == 0 {
 		return all, nil
 	}
-	if err := s.countHours(ctx, by, subs, first, all); err != nil {
-		return nil, err
-	}
-	if err := s.countFailed(ctx, by, subs, first, all); err != nil {
-		return nil, err
-	}
-	return all, s.countOpen(ctx, by, subs, all)
+	return all, batchloader.Load(ctx, s.cfg.DB,
+		func(ctx context.Context, q db.Querier) error {
+			return countHours(ctx, q, by, subs, first, s.cfg.DB.Now(), all)
+		},
+		func(ctx context.Context, q db.Querier) error { return countFailed(ctx, q, by, subs, first, all) },
+		func(ctx context.Context, q db.Querier) error { return countOpen(ctx, q, by, subs, all) },
+	)
 }
 
-func (s *Service) countHours(ctx context.Context, by access.Caller, subs []uuid.UUID, first time.Time, all map[uuid.UUID]*Activity) error {
+func countHours(ctx context.Context, q db.Querier, by access.Caller, subs []uuid.UUID, first, now time.Time, all map[uuid.UUID]*Activity) error {
 	low, high := make([]uuid.UUID, activityHours), make([]uuid.UUID, activityHours)
 	for i := range low {
 		from := first.Add(time.Duration(i) * time.Hour)
 		low[i], high[i] = record.IDsBetween(from, from.Add(time.Hour-time.Millisecond))
 	}
 	limit := maxActivity / activityHours / len(subs)
-	rows, err := s.cfg.DB.Query(ctx, sqlCountHours, by.Company, subs, low, high, limit)
+	rows, err := q.Query(ctx, sqlCountHours, by.Company, subs, low, high, limit)
 	if err != nil {
 		return fmt.Errorf("count deliveries by hour: %w", err)
 	}
@@ -108,7 +110,7 @@ func (s *Service) countHours(ctx context.Context, by access.Caller, subs []uuid.
 			return err
 		}
 		if took := record.TimeOf(id).Sub(h.From); took > 0 {
-			h.Total, h.About = int(float64(n)*float64(min(time.Hour, s.cfg.DB.Now().Sub(h.From)))/float64(took)), true
+			h.Total, h.About = int(float64(n)*float64(min(time.Hour, now.Sub(h.From)))/float64(took)), true
 		}
 		return nil
 	})
@@ -127,9 +129,9 @@ func (a *Activity) hour(id uuid.UUID) *Hour {
 	return &a.Hours[i]
 }
 
-func (s *Service) countFailed(ctx context.Context, by access.Caller, subs []uuid.UUID, first time.Time, all map[uuid.UUID]*Activity) error {
+func countFailed(ctx context.Context, q db.Querier, by access.Caller, subs []uuid.UUID, first time.Time, all map[uuid.UUID]*Activity) error {
 	low, _ := record.IDsBetween(first, first)
-	rows, err := s.cfg.DB.Query(ctx, sqlActivityFailed, by.Company, subs, low, maxPerState)
+	rows, err := q.Query(ctx, sqlActivityFailed, by.Company, subs, low, maxPerState)
 	if err != nil {
 		return fmt.Errorf("count failed deliveries: %w", err)
 	}
@@ -147,8 +149,8 @@ func (s *Service) countFailed(ctx context.Context, by access.Caller, subs []uuid
 	return nil
 }
 
-func (s *Service) countOpen(ctx context.Context, by access.Caller, subs []uuid.UUID, all map[uuid.UUID]*Activity) error {
-	rows, err := s.cfg.DB.Query(ctx, sqlActivityOpen, by.Company, subs, maxPerState)
+func countOpen(ctx context.Context, q db.Querier, by access.Caller, subs []uuid.UUID, all map[uuid.UUID]*Activity) error {
+	rows, err := q.Query(ctx, sqlActivityOpen, by.Company, subs, maxPerState)
 	if err != nil {
 		return fmt.Errorf("count open deliveries: %w", err)
 	}

@@ -31,7 +31,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "WEBHOOK_LIMIT_REACHED", Advice: "A company may have 20 subscriptions."},
 			{Status: 409, Code: "WEBHOOK_NOT_ORDERED", Advice: "The subscription is not ordered: its deliveries do not wait for each other, and none can be skipped."},
 			{Status: 409, Code: "WEBHOOK_DELIVERY_OVER", Advice: "The delivery has arrived or failed. Nothing waits for it."},
-			{Status: 410, Code: "EVENTS_CURSOR_EXPIRED", Advice: "The cursor points before the 30 days that are kept, or was issued before the platform was restored from a backup. Get a cursor with start=now, re-read the resources, then go on from that cursor."},
+			{Status: 410, Code: "EVENTS_CURSOR_EXPIRED", Advice: "The cursor points before the oldest event that is kept, or was issued before the platform was restored from a backup. Get a cursor with start=now, re-read the resources, then go on from that cursor."},
 		},
 		Scopes:   []access.Resource{{Name: "webhooks"}, {Name: "events", ReadOnly: true}},
 		Entities: []string{"WEBHOOK_SUBSCRIPTION", "WEBHOOK_DELIVERY", "EVENT"},

@@ -72,7 +72,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("An array of all names that `events` of a subscription can have, with the scope and component that each needs."))
 
 	read := logGroup.Op(http.MethodGet, "/events", "listEvents", "List the events of the log", http.StatusOK)
-	httpapi.Doc("In the order in which they were published, kept for 30 days; keep `nextCursor`, which is always there, and poll with it. " +
+	httpapi.Doc("In the order in which they were published, kept for 30 days unless the operator keeps more or fewer; keep `nextCursor`, which is always there, and poll with it. " +
 		"Fails with `EVENTS_CURSOR_EXPIRED` for a cursor before what is kept, and with `VALIDATION_ERROR` for the cursor of another company.")(&read)
 	read.Errors = map[int]string{http.StatusGone: "the cursor points before what is kept, or was issued before the platform was restored from a backup; get one with start=now, re-read the resources, and go on from it"}
 	httpapi.Register(api, read, s.httpListEvents)

@@ -1,0 +1,42 @@
+package console_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/platform/company"
+)
+
+// Pages ask the database so many times at most: three times for the session, the person and their company, and then for what they show.
+func TestRoundTripsOfPages(t *testing.T) {
+	t.Parallel()
+	trips := &dbtest.RoundTrips{}
+	dbtest.Open(t) // the tables are there
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 8, QueryTracer: trips})
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	p := newPagesOn(t, d)
+	s := p.boardShop()
+	v := p.signedIn(s.people[company.RoleOwner])
+	for _, row := range []struct {
+		path  string
+		limit int64
+		what  string
+	}{
+		{"/stock", 8, "warehouses; stocks, and their names; how much is low, and the name of one"},
+		{"/stock?level=reorder", 6, "warehouses; stocks, and their names"},
+		{"/bookings", 5, "resources; bookings"},
+		{"/bookings?view=week", 5, "resources; bookings"},
+		{"/webhooks", 7, "the change token; subscriptions, and their health; what they were sent"},
+	} {
+		load := func() {
+			require.Equal(t, http.StatusOK, v.ask(http.MethodGet, "/c/"+s.id.String()+row.path, nil).status, row.path)
+		}
+		load()
+		require.LessOrEqual(t, trips.Of(load), row.limit, "%s reads %s", row.path, row.what)
+	}
+}
