@@ -80,7 +80,7 @@ test-chaos: ## run the tests of the API with failing transactions: retries asked
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector
-	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/store/db/... ./pkg/events/kafka/... ./pkg/events/outbox/... ./pkg/store/numbering/... ./pkg/api/ratelimit/... $(DISPATCHER) ./services/dev/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1
+	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/store/db/... ./pkg/events/kafka/... ./pkg/events/outbox/... ./pkg/store/groupcommit/... ./pkg/store/numbering/... ./pkg/api/ratelimit/... $(DISPATCHER) ./services/dev/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1
 
 .PHONY: test-kill
 test-kill: ## kill and freeze relays at their weakest points, from inside
