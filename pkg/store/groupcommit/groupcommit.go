@@ -129,7 +129,7 @@ func (g *Group[M]) Do(ctx context.Context, key Key, apart bool, what M) error {
 	batch := g.take()
 	g.mu.Unlock()
 	if len(batch) == 1 && batch[0] == m { // the rule while not all transactions that may run do
-		next := g.run(batch) //nolint:contextcheck // a batch takes its context from its members
+		next := g.run(batch)
 		g.continueWith(next)
 	} else {
 		g.continueWith(batch)

@@ -53,8 +53,8 @@ type span struct {
 	cut       bool // there are further bookings
 }
 
-func (s span) start() time.Time { return s.days[0].start }
-func (s span) end() time.Time   { return s.days[len(s.days)-1].end }
+func (sp span) start() time.Time { return sp.days[0].start }
+func (sp span) end() time.Time   { return sp.days[len(sp.days)-1].end }
 
 const (
 	viewDay  = "day"
