@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
@@ -131,10 +132,20 @@ func (a *App) identifyOperator(q *Request) error {
 	return nil
 }
 
-// identifyUser looks at the user each time, so that who is blocked is out at once.
+// identifyUser looks at the user each time, so that who is blocked is out at once, and at the company, of which nearly each page is.
 func (a *App) identifyUser(ctx context.Context, q *Request) error {
-	u, err := a.cfg.Companies.User(ctx, access.System(q.Session.Company), q.Session.User)
-	if apierr.Is(err, "USER_NOT_FOUND") {
+	var u company.User
+	g, readCtx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		u, err = a.cfg.Companies.User(readCtx, access.System(q.Session.Company), q.Session.User)
+		return err
+	})
+	g.Go(func() (err error) {
+		q.own, err = a.cfg.Companies.Access(readCtx, q.Session.Company)
+		return err
+	})
+	err := g.Wait()
+	if apierr.Is(err, "USER_NOT_FOUND") || apierr.Is(err, "COMPANY_NOT_FOUND") {
 		return errAnonymous
 	}
 	if err != nil {
@@ -157,16 +168,18 @@ func (a *App) enter(ctx context.Context, q *Request, text string) error {
 	if err != nil || id.String() != text {
 		return errNoPage
 	}
-	own := q.Session.Operator == ""
-	if own && tenant.ID(id) != q.Session.Company {
+	own, reached := q.Session.Operator == "", q.own
+	switch {
+	case !own:
+		reached, err = a.cfg.Companies.Access(ctx, tenant.ID(id))
+		if apierr.Is(err, "COMPANY_NOT_FOUND") {
+			return errNoPage
+		}
+		if err != nil {
+			return err
+		}
+	case tenant.ID(id) != q.Session.Company:
 		return errNoPage
-	}
-	reached, err := a.cfg.Companies.Access(ctx, tenant.ID(id))
-	if apierr.Is(err, "COMPANY_NOT_FOUND") {
-		return errNoPage
-	}
-	if err != nil {
-		return err
 	}
 	q.Company = reached.Company
 	if q.Zone, err = time.LoadLocation(reached.Company.TimeZone); err != nil {

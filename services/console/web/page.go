@@ -124,6 +124,7 @@ type Request struct {
 
 	app     *App
 	grant   grant
+	own     company.Access // to the company of a user; zero for operators
 	lang    string
 	counted bool   // as a request of the person
 	ended   func() // the end of the request of the person; nil = it has not begun
