@@ -93,6 +93,7 @@ func TestAllTopicsAreLost(t *testing.T) {
 			for _, id := range placed {
 				r.await("shop", "order.created", id)
 			}
+			role.Eventually(t, func() bool { return r.count(`SELECT count(*) FROM outbox`) == 0 }, "all is in the log")
 			require.Len(t, slices.Compact(slices.Sorted(slices.Values(api.logged()))), len(placed))
 			require.Len(t, api.logged(), len(placed), "the log has each event once")
 			role.Eventually(t, func() bool { return r.count(`SELECT count(*) FROM deliveries`) == len(placed) }, "each delivery has a row") // with its result
