@@ -33,7 +33,7 @@ const (
 
 // Edge is where clients reach a server, and how many connections they may have.
 type Edge struct {
-	PublicURL                string `help:"Scheme and host that clients reach the API at, such as https://api.example.com, for links in answers; without it they are relative." placeholder:"URL"`
+	PublicURL                string `help:"Scheme and host that clients reach the API at, such as https://api.example.com, for links in answers; without it they are relative." placeholder:"URL" same:"platform"`
 	MaxConnections           int    `help:"Open connections of this process; those above it are answered 503 and closed. 0 = no limit." default:"5000"`
 	MaxConnectionsPerAddress int    `help:"Open connections from one address, or one IPv6 /64, that is not in --trusted-proxies; those above it are answered 429 and closed. 0 = no limit." default:"1000"`
 }
