@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -53,11 +52,3 @@ var sqlSkipNumbers = counters.Update(`SET n = $3 WHERE company_id = $1 AND kind 
 func Skip(tx *db.Tx, company tenant.ID, kind string, last int64) {
 	tx.Queue(sqlSkipNumbers, company, kind, last).Expect(1, nil)
 }
-
-var groupCommitSize = prometheus.NewHistogram(prometheus.HistogramOpts{
-	Name: "tradegrid_group_commit_size", Help: "Documents that one transaction stored, or tried to store.",
-	Buckets: []float64{1, 2, 4, 8, 16, 32, 64},
-})
-
-// Metrics are the collectors of this package, to be registered once per process.
-func Metrics() []prometheus.Collector { return []prometheus.Collector{groupCommitSize} }
