@@ -204,6 +204,11 @@ func TestRollingUpgrade(t *testing.T) {
 		require.Contains(t, f.refused(f.next, "migrate", "--contract"), name+" on ")
 	}
 	roll(f.next, "api-1", "dispatcher-1", "relay-1")
+	// One that was stopped while it took a lease leaves that to expire; until then the command refuses.
+	role.Eventually(t, func() bool {
+		return f.count(`SELECT count(*) FROM job_leases AS l WHERE l.expires_at > now()
+AND NOT EXISTS (SELECT 1 FROM processes AS p WHERE p.node = split_part(l.owner, '/', 1) AND p.expires_at > now())`) == 0
+	}, "no process that has ended holds a lease")
 	f.run(f.next, "migrate", "--contract")
 	for _, command := range [][]string{{"migrate"}, {"relay", "--ops-listen=127.0.0.1:0"}} {
 		require.Contains(t, f.refused(binary, command...), "contracted for a later release", "there is no way back")
