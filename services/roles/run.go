@@ -54,8 +54,8 @@ func (c *RunCmd) Check() error {
 	return c.CheckKeys()
 }
 
-// runGCPercent is the default of GOGC for all roles together. With that of the API, what the others keep would take four times its
-// size, 290 MB in a flood; with Go's own, a flood takes 150 MB and a tenth more of processor than with this one and 200 MB.
+// runGCPercent is the default of GOGC for all roles together: with that of the API, garbage would take four times what all of them
+// keep. The peak of BenchmarkCost is 247 MB with it.
 const runGCPercent = 200
 
 // Run runs all roles until ctx is done.
