@@ -135,8 +135,14 @@ docs-speed: build ## measure how long the pages of the documentation take to loa
 	tests/docs/speed/run
 
 .PHONY: schemas-check
-schemas-check: build ## fail when schemas/ differs from what the code says
+schemas-check: build ## fail when schemas/ differs from what the code says, has faults for Redocly or Spectral (with Node.js), or breaks clients of the last release
 	$(BIN) openapi --check schemas
+	tests/openapi/lint
+	GO=$(GO) tests/openapi/compatible
+
+.PHONY: released
+released: ## keep the API descriptions as those of a release, with which `make schemas-check` compares later ones
+	mkdir -p schemas/openapi/released && cp schemas/openapi/openapi.json schemas/openapi/admin.json schemas/openapi/released/
 
 CHROMIUM    ?= $(shell tests/console/chromium.sh)
 
@@ -184,7 +190,7 @@ fmt: ## format the code
 	$(GOLANGCI) fmt
 
 .PHONY: rest
-rest: lint schemas-check dialect rules test-chaos test-race test-kill resource chart image-check demo load-check fuzz-check clients standardwebhooks ## what `check` runs beside the tests
+rest: lint schemas-check dialect rules test-chaos test-race test-kill resource chart image-check demo load-check fuzz-check clients integrations standardwebhooks ## what `check` runs beside the tests
 
 .PHONY: check
 check: test rest ## everything that CI runs
@@ -223,6 +229,10 @@ fuzz: build ## test both APIs from their descriptions for some minutes: needs Py
 .PHONY: clients
 clients: build ## generate the clients of docs/clients.md and call the API with them, in the languages whose tools are installed
 	@tests/clients/run
+
+.PHONY: integrations
+integrations: build ## run the programs of docs/integrations.md, in the languages whose tools are installed, and count their calls
+	@tests/integrations/run
 
 .PHONY: standardwebhooks
 standardwebhooks: ## verify deliveries with the libraries of Standard Webhooks, in the languages whose tools are installed

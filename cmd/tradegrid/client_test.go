@@ -267,7 +267,7 @@ func TestFirstCallsOfTheQuickStart(t *testing.T) {
 			require.NotEmpty(t, code)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, run[len(run)-1]), []byte(code+"\n"), 0o600))
 			cmd := exec.CommandContext(t.Context(), run[0], run[1:]...)
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "TRADEGRID_URL="+l.url+httpapi.BasePath, "TRADEGRID_TOKEN="+l.owner.Token)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "BASE="+l.url+httpapi.BasePath, "TOKEN="+l.owner.Token)
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			require.Contains(t, string(out), `"currency"`)

@@ -4,7 +4,7 @@ import { SharedArray } from 'k6/data';
 const env = __ENV;
 
 /** base of the API, such as http://127.0.0.1:8080/api/external/v1 */
-export const BASE = (env.BASE_URL || '').replace(/\/$/, '');
+export const BASE = (env.BASE || '').replace(/\/$/, '');
 /** address of `tradegrid receiver` (or of `tradegrid dev`) for this script; empty: the receivers' side is not checked */
 export const RECEIVER = (env.RECEIVER_URL || '').replace(/\/$/, '');
 /** the same receiver as the dispatcher reaches it */

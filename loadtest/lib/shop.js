@@ -15,7 +15,7 @@ const SUBSCRIPTION = 'load run';
  * i-th company's receiver: it becomes part of its name, so that reports can tell kinds apart.
  */
 export function prepare(plan, { use = number('COMPANIES', 20), kindOf = () => 'all', needReceiver = false } = {}) {
-  if (!BASE) exec.test.abort('BASE_URL is not set: give the address of the API, such as http://127.0.0.1:8080/api/external/v1');
+  if (!BASE) exec.test.abort('BASE is not set: give the address of the API, such as http://127.0.0.1:8080/api/external/v1');
   if (companies.length === 0) exec.test.abort('TOKENS is not set: give the file that `tradegrid admin load-data` wrote');
   if (needReceiver && !RECEIVER) exec.test.abort('RECEIVER_URL is not set: this scenario is about receivers, give the address of `tradegrid receiver`');
   const run = `load-${Date.now().toString(36)}`;

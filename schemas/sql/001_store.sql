@@ -156,6 +156,9 @@ CREATE TABLE IF NOT EXISTS notices (
     created_at TIMESTAMPTZ NOT NULL,
     ended_at   TIMESTAMPTZ,
     expires_at TIMESTAMPTZ NOT NULL,
+    file_name  TEXT, -- of what is attached; NULL = nothing
+    file_media TEXT,
+    file_bytes BYTEA, -- until it is sent
     CONSTRAINT notices_pkey PRIMARY KEY (company_id, kind, record_id, since, recipient),
     CONSTRAINT notices_status_chk CHECK (status IN ('pending', 'sent', 'failed', 'suppressed', 'unaddressed'))
 );

@@ -14,6 +14,22 @@ CREATE TABLE IF NOT EXISTS companies (
     country_prefix     TEXT NOT NULL,
     stock_policy       TEXT NOT NULL,
     accrual_percent_bp INT4 NOT NULL,
+    tax_mode           TEXT NOT NULL DEFAULT 'included', -- of new documents, as tax_rounding
+    tax_rounding       TEXT NOT NULL DEFAULT 'line',
+    backdate_days      INT4 NOT NULL DEFAULT 7,
+    booking_url            TEXT, -- of the links by which customers reach their bookings; NULL = there are none
+    booking_change_minutes INT4 NOT NULL DEFAULT 1440,
+    booking_mails          BOOLEAN NOT NULL DEFAULT FALSE,
+    booking_reminders      INT4[] NOT NULL DEFAULT ARRAY[]::INT4[], -- minutes before the start of a booking
+    document_name          TEXT, -- of the company on printed documents, as the fields below; NULL = its name
+    document_address       TEXT,
+    document_contact       TEXT,
+    document_tax_id        TEXT,
+    document_bank          TEXT,
+    document_footer        TEXT,
+    document_mail          TEXT, -- text of e-mails that carry documents
+    document_paper         TEXT NOT NULL DEFAULT 'a4',
+    document_logo_id       UUID,
     locale             TEXT NOT NULL DEFAULT 'en', -- language and region in which the company addresses its clients, a BCP 47 tag
     time_zone          TEXT NOT NULL,
     max_in_flight      INT4,
@@ -24,7 +40,9 @@ CREATE TABLE IF NOT EXISTS companies (
     archived_at        TIMESTAMPTZ,
     CONSTRAINT companies_pkey PRIMARY KEY (id),
     CONSTRAINT companies_status_chk CHECK (status IN ('active', 'archived')),
-    CONSTRAINT companies_stock_policy_chk CHECK (stock_policy IN ('allow_negative', 'block'))
+    CONSTRAINT companies_stock_policy_chk CHECK (stock_policy IN ('allow_negative', 'block')),
+    CONSTRAINT companies_tax_mode_chk CHECK (tax_mode IN ('included', 'added')),
+    CONSTRAINT companies_tax_rounding_chk CHECK (tax_rounding IN ('line', 'document'))
 );
 
 CREATE INDEX IF NOT EXISTS companies_search_idx ON companies USING GIN (search_text gin_trgm_ops);
@@ -242,6 +260,7 @@ CREATE TABLE IF NOT EXISTS admin_changes (
     operation  TEXT NOT NULL,
     of_company UUID,
     entity_id  TEXT,
+    entity_name TEXT,
     request_id TEXT NOT NULL,
     body       TEXT,
     before     TEXT,

@@ -53,6 +53,66 @@ CREATE TABLE IF NOT EXISTS units (
 
 CREATE UNIQUE INDEX IF NOT EXISTS units_code_key ON units (company_id, code);
 
+-- A channel that a company has added. Built-in ones are declared in Go.
+CREATE TABLE IF NOT EXISTS channels (
+    company_id UUID NOT NULL,
+    id         UUID NOT NULL,
+    code       TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    is_active  BOOLEAN NOT NULL,
+    version    BIGINT NOT NULL,
+    ev_pos     BIGINT NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    updated_at TIMESTAMPTZ NOT NULL,
+    CONSTRAINT channels_pkey PRIMARY KEY (company_id, id)
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS channels_code_key ON channels (company_id, code);
+
+-- A method of delivery that a company has added. Built-in ones are declared in Go.
+CREATE TABLE IF NOT EXISTS delivery_methods (
+    company_id UUID NOT NULL,
+    id         UUID NOT NULL,
+    code       TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    is_active  BOOLEAN NOT NULL,
+    version    BIGINT NOT NULL,
+    ev_pos     BIGINT NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL,
+    updated_at TIMESTAMPTZ NOT NULL,
+    CONSTRAINT delivery_methods_pkey PRIMARY KEY (company_id, id)
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS delivery_methods_code_key ON delivery_methods (company_id, code);
+
+-- A tax rate. Lines of documents keep the percentage that it had.
+CREATE TABLE IF NOT EXISTS tax_rates (
+    company_id  UUID NOT NULL,
+    id          UUID NOT NULL,
+    name        TEXT NOT NULL,
+    percent_bp  INT4 NOT NULL,
+    kind        TEXT NOT NULL,
+    is_active   BOOLEAN NOT NULL,
+    source      TEXT,
+    external_id TEXT,
+    metadata    JSONB NOT NULL DEFAULT '{}',
+    search_text TEXT NOT NULL,
+    version     BIGINT NOT NULL,
+    ev_pos      BIGINT NOT NULL,
+    created_at  TIMESTAMPTZ NOT NULL,
+    updated_at  TIMESTAMPTZ NOT NULL,
+    CONSTRAINT tax_rates_pkey PRIMARY KEY (company_id, id),
+    CONSTRAINT tax_rates_percent_chk CHECK (percent_bp BETWEEN 0 AND 10000),
+    CONSTRAINT tax_rates_kind_chk CHECK (kind IN ('standard', 'reduced', 'zero', 'exempt', 'other'))
+);
+
+CREATE INDEX IF NOT EXISTS tax_rates_created_idx ON tax_rates (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS tax_rates_updated_idx ON tax_rates (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS tax_rates_name_und_idx ON tax_rates (company_id, (name COLLATE und), id);
+CREATE UNIQUE INDEX IF NOT EXISTS tax_rates_external_id_key ON tax_rates (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tax_rates_source_name_idx ON tax_rates (company_id, source, created_at, id) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tax_rates_search_idx ON tax_rates USING GIN (company_id, search_text gin_trgm_ops);
+
 -- A product. component_ids holds the products in cost_components, which a bundle takes from stock.
 CREATE TABLE IF NOT EXISTS products (
     company_id          UUID NOT NULL,
@@ -68,6 +128,7 @@ CREATE TABLE IF NOT EXISTS products (
     model               TEXT,
     price               BIGINT NOT NULL,
     cost                BIGINT NOT NULL,
+    tax_rate_id         UUID,
     unit                TEXT NOT NULL,
     unit_id             UUID,
     pack_qty            DECIMAL(18,3),
@@ -142,6 +203,11 @@ CREATE TABLE IF NOT EXISTS product_variants (
 
 CREATE INDEX IF NOT EXISTS product_variants_product_idx ON product_variants (company_id, product_id, sort_order, id);
 CREATE UNIQUE INDEX IF NOT EXISTS product_variants_external_id_key ON product_variants (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS product_variants_created_idx ON product_variants (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS product_variants_updated_idx ON product_variants (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS product_variants_sku_und_idx ON product_variants (company_id, (sku COLLATE und), id);
+CREATE INDEX IF NOT EXISTS product_variants_barcode_idx ON product_variants (company_id, barcode) WHERE barcode IS NOT NULL;
+CREATE INDEX IF NOT EXISTS product_variants_source_name_idx ON product_variants (company_id, source, created_at, id) WHERE source IS NOT NULL;
 CREATE INDEX IF NOT EXISTS product_variants_search_idx ON product_variants USING GIN (company_id, search_text gin_trgm_ops);
 
 -- An attribute that a company defines for its products.
@@ -237,7 +303,10 @@ CREATE TABLE IF NOT EXISTS services (
     category_id      UUID,
     price_model      TEXT NOT NULL,
     price            BIGINT NOT NULL,
+    tax_rate_id      UUID,
     duration_minutes INT4,
+    buffer_before_minutes INT4,
+    buffer_after_minutes INT4,
     status           TEXT NOT NULL,
     total_cost       BIGINT NOT NULL,
     cost_items       JSONB NOT NULL,
@@ -371,6 +440,7 @@ CREATE TABLE IF NOT EXISTS stocks (
     qty           DECIMAL(18,3) NOT NULL,
     reserved      DECIMAL(18,3) NOT NULL,
     reorder_point DECIMAL(18,3) NOT NULL,
+    told          DECIMAL(18,3), -- available, as the last event of it says
     version       BIGINT NOT NULL,
     ev_pos        BIGINT NOT NULL,
     created_at    TIMESTAMPTZ NOT NULL,
@@ -385,6 +455,15 @@ CREATE INDEX IF NOT EXISTS stocks_created_idx ON stocks (company_id, created_at,
 CREATE INDEX IF NOT EXISTS stocks_updated_idx ON stocks (company_id, updated_at, id);
 CREATE INDEX IF NOT EXISTS stocks_qty_idx ON stocks (company_id, qty, id);
 CREATE INDEX IF NOT EXISTS stocks_reorder_idx ON stocks (company_id, product_id) WHERE reorder_point > 0;
+
+-- A stock row whose available quantity has changed since it was told. Who adds or deletes a row holds the lock of the stock row.
+CREATE TABLE IF NOT EXISTS stock_changes (
+    company_id   UUID NOT NULL,
+    warehouse_id UUID NOT NULL,
+    product_id   UUID NOT NULL,
+    variant_id   UUID NOT NULL,
+    CONSTRAINT stock_changes_pkey PRIMARY KEY (company_id, warehouse_id, product_id, variant_id)
+);
 
 -- A change of the quantity of a stock row, which is the sum of its deltas. Insert-only. Names are those at the time of the
 -- movement.
@@ -411,7 +490,6 @@ CREATE TABLE IF NOT EXISTS stock_movements (
     CONSTRAINT stock_movements_pkey PRIMARY KEY (company_id, id)
 );
 
-CREATE INDEX IF NOT EXISTS stock_movements_product_idx ON stock_movements (company_id, product_id, id);
 CREATE INDEX IF NOT EXISTS stock_movements_created_idx ON stock_movements (company_id, created_at, id);
 CREATE INDEX IF NOT EXISTS stock_movements_product_created_idx ON stock_movements (company_id, product_id, created_at, id);
 CREATE INDEX IF NOT EXISTS stock_movements_warehouse_created_idx ON stock_movements (company_id, warehouse_id, created_at, id);
@@ -419,7 +497,8 @@ CREATE INDEX IF NOT EXISTS stock_movements_type_created_idx ON stock_movements (
 
 -- ---- Receipts of goods ----
 
--- A receipt of goods into a warehouse. Names are those at the time of the receipt.
+-- A receipt of goods into a warehouse. Names are those at the time of the receipt. purchase_order_number is NULL unless purchase_order_id is
+-- that of a purchase order, which the receipt counts towards then.
 CREATE TABLE IF NOT EXISTS receipts (
     company_id        UUID NOT NULL,
     id                UUID NOT NULL,
@@ -431,6 +510,7 @@ CREATE TABLE IF NOT EXISTS receipts (
     supplier_id       UUID,
     supplier_name     TEXT,
     purchase_order_id UUID,
+    purchase_order_number BIGINT,
     note              TEXT,
     total_qty         DECIMAL(18,3) NOT NULL,
     total_amount      BIGINT NOT NULL,
@@ -457,6 +537,7 @@ CREATE INDEX IF NOT EXISTS receipts_qty_idx ON receipts (company_id, total_qty, 
 CREATE INDEX IF NOT EXISTS receipts_amount_idx ON receipts (company_id, total_amount, id);
 CREATE INDEX IF NOT EXISTS receipts_warehouse_idx ON receipts (company_id, warehouse_id, created_at, id);
 CREATE INDEX IF NOT EXISTS receipts_supplier_idx ON receipts (company_id, supplier_id, created_at, id) WHERE supplier_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS receipts_purchase_order_idx ON receipts (company_id, purchase_order_id, created_at, id) WHERE purchase_order_id IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS receipts_external_id_key ON receipts (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS receipts_source_name_idx ON receipts (company_id, source, created_at, id) WHERE source IS NOT NULL;
 CREATE INDEX IF NOT EXISTS receipts_search_idx ON receipts USING GIN (company_id, search_text gin_trgm_ops);
@@ -481,6 +562,316 @@ CREATE TABLE IF NOT EXISTS receipt_lines (
     note               TEXT,
     stock              TEXT NOT NULL,
     CONSTRAINT receipt_lines_pkey PRIMARY KEY (company_id, receipt_id, id)
+);
+
+-- ---- Transfers of goods ----
+
+-- A transfer of goods from one warehouse, warehouse_id, to another. Names are those at the time of the transfer.
+CREATE TABLE IF NOT EXISTS transfers (
+    company_id        UUID NOT NULL,
+    id                UUID NOT NULL,
+    number            BIGINT NOT NULL,
+    status            TEXT NOT NULL,
+    warehouse_id      UUID NOT NULL,
+    warehouse_name    TEXT NOT NULL,
+    to_warehouse_id   UUID NOT NULL,
+    to_warehouse_name TEXT NOT NULL,
+    note              TEXT,
+    total_qty         DECIMAL(18,3) NOT NULL,
+    received_qty      DECIMAL(18,3),
+    lines_count       INT4 NOT NULL,
+    created_by_id     UUID NOT NULL,
+    source            TEXT,
+    external_id       TEXT,
+    metadata          JSONB NOT NULL DEFAULT '{}',
+    sent_at           TIMESTAMPTZ,
+    received_at       TIMESTAMPTZ,
+    cancelled_at      TIMESTAMPTZ,
+    search_text       TEXT NOT NULL,
+    version           BIGINT NOT NULL,
+    ev_pos            BIGINT NOT NULL,
+    created_at        TIMESTAMPTZ NOT NULL,
+    updated_at        TIMESTAMPTZ NOT NULL,
+    CONSTRAINT transfers_pkey PRIMARY KEY (company_id, id),
+    CONSTRAINT transfers_status_chk CHECK (status IN ('draft', 'sent', 'received', 'cancelled'))
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS transfers_number_key ON transfers (company_id, number);
+CREATE INDEX IF NOT EXISTS transfers_created_idx ON transfers (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS transfers_updated_idx ON transfers (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS transfers_qty_idx ON transfers (company_id, total_qty, id);
+CREATE INDEX IF NOT EXISTS transfers_warehouse_idx ON transfers (company_id, warehouse_id, created_at, id);
+CREATE INDEX IF NOT EXISTS transfers_to_warehouse_idx ON transfers (company_id, to_warehouse_id, created_at, id);
+CREATE UNIQUE INDEX IF NOT EXISTS transfers_external_id_key ON transfers (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS transfers_source_name_idx ON transfers (company_id, source, created_at, id) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS transfers_search_idx ON transfers USING GIN (company_id, search_text gin_trgm_ops);
+
+-- A line of a transfer. received_qty is what arrived of qty; NULL until then.
+CREATE TABLE IF NOT EXISTS transfer_lines (
+    company_id         UUID NOT NULL,
+    transfer_id        UUID NOT NULL,
+    id                 UUID NOT NULL,
+    sort_order         INT4 NOT NULL,
+    product_id         UUID NOT NULL,
+    product_name       TEXT NOT NULL,
+    product_sku        TEXT NOT NULL,
+    variant_id         UUID,
+    variant_sku        TEXT,
+    variant_attributes TEXT,
+    unit               TEXT,
+    qty                DECIMAL(18,3) NOT NULL,
+    received_qty       DECIMAL(18,3),
+    note               TEXT,
+    CONSTRAINT transfer_lines_pkey PRIMARY KEY (company_id, transfer_id, id)
+);
+
+-- ---- Write-offs ----
+
+-- Goods that left stock without being sold. Names are those at the time of the write-off.
+CREATE TABLE IF NOT EXISTS write_offs (
+    company_id     UUID NOT NULL,
+    id             UUID NOT NULL,
+    number         BIGINT NOT NULL,
+    status         TEXT NOT NULL,
+    reason         TEXT NOT NULL,
+    warehouse_id   UUID NOT NULL,
+    warehouse_name TEXT NOT NULL,
+    note           TEXT,
+    total_qty      DECIMAL(18,3) NOT NULL,
+    total_amount   BIGINT NOT NULL,
+    lines_count    INT4 NOT NULL,
+    created_by_id  UUID NOT NULL,
+    source         TEXT,
+    external_id    TEXT,
+    metadata       JSONB NOT NULL DEFAULT '{}',
+    cancelled_at   TIMESTAMPTZ,
+    search_text    TEXT NOT NULL,
+    version        BIGINT NOT NULL,
+    ev_pos         BIGINT NOT NULL,
+    created_at     TIMESTAMPTZ NOT NULL,
+    updated_at     TIMESTAMPTZ NOT NULL,
+    CONSTRAINT write_offs_pkey PRIMARY KEY (company_id, id),
+    CONSTRAINT write_offs_status_chk CHECK (status IN ('posted', 'cancelled'))
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS write_offs_number_key ON write_offs (company_id, number);
+CREATE INDEX IF NOT EXISTS write_offs_created_idx ON write_offs (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS write_offs_updated_idx ON write_offs (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS write_offs_qty_idx ON write_offs (company_id, total_qty, id);
+CREATE INDEX IF NOT EXISTS write_offs_amount_idx ON write_offs (company_id, total_amount, id);
+CREATE INDEX IF NOT EXISTS write_offs_warehouse_idx ON write_offs (company_id, warehouse_id, created_at, id);
+CREATE UNIQUE INDEX IF NOT EXISTS write_offs_external_id_key ON write_offs (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS write_offs_source_name_idx ON write_offs (company_id, source, created_at, id) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS write_offs_search_idx ON write_offs USING GIN (company_id, search_text gin_trgm_ops);
+
+-- A line of a write-off.
+CREATE TABLE IF NOT EXISTS write_off_lines (
+    company_id         UUID NOT NULL,
+    write_off_id       UUID NOT NULL,
+    id                 UUID NOT NULL,
+    sort_order         INT4 NOT NULL,
+    product_id         UUID NOT NULL,
+    product_name       TEXT NOT NULL,
+    product_sku        TEXT NOT NULL,
+    variant_id         UUID,
+    variant_sku        TEXT,
+    variant_attributes TEXT,
+    unit               TEXT,
+    qty                DECIMAL(18,3) NOT NULL,
+    unit_cost          BIGINT NOT NULL,
+    amount             BIGINT NOT NULL,
+    note               TEXT,
+    CONSTRAINT write_off_lines_pkey PRIMARY KEY (company_id, write_off_id, id)
+);
+
+-- ---- Counts of stock ----
+
+-- A list of goods of a warehouse that people count. Names are those at the time of the count.
+CREATE TABLE IF NOT EXISTS stock_counts (
+    company_id     UUID NOT NULL,
+    id             UUID NOT NULL,
+    number         BIGINT NOT NULL,
+    status         TEXT NOT NULL,
+    warehouse_id   UUID NOT NULL,
+    warehouse_name TEXT NOT NULL,
+    note           TEXT,
+    lines_count    INT4 NOT NULL,
+    counted_lines  INT4 NOT NULL,
+    created_by_id  UUID NOT NULL,
+    source         TEXT,
+    external_id    TEXT,
+    metadata       JSONB NOT NULL DEFAULT '{}',
+    posted_at      TIMESTAMPTZ,
+    cancelled_at   TIMESTAMPTZ,
+    search_text    TEXT NOT NULL,
+    version        BIGINT NOT NULL,
+    ev_pos         BIGINT NOT NULL,
+    created_at     TIMESTAMPTZ NOT NULL,
+    updated_at     TIMESTAMPTZ NOT NULL,
+    CONSTRAINT stock_counts_pkey PRIMARY KEY (company_id, id),
+    CONSTRAINT stock_counts_status_chk CHECK (status IN ('counting', 'posted', 'cancelled'))
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS stock_counts_number_key ON stock_counts (company_id, number);
+CREATE INDEX IF NOT EXISTS stock_counts_created_idx ON stock_counts (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS stock_counts_updated_idx ON stock_counts (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS stock_counts_warehouse_idx ON stock_counts (company_id, warehouse_id, created_at, id);
+CREATE UNIQUE INDEX IF NOT EXISTS stock_counts_external_id_key ON stock_counts (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS stock_counts_source_name_idx ON stock_counts (company_id, source, created_at, id) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS stock_counts_search_idx ON stock_counts USING GIN (company_id, search_text gin_trgm_ops);
+
+-- A line of a count. expected_qty is what was on stock when the line was counted. open_in is the warehouse until the count ends, then
+-- NULL: goods are in one open count of a warehouse only.
+CREATE TABLE IF NOT EXISTS stock_count_lines (
+    company_id         UUID NOT NULL,
+    count_id           UUID NOT NULL,
+    id                 UUID NOT NULL,
+    sort_order         INT4 NOT NULL,
+    product_id         UUID NOT NULL,
+    product_name       TEXT NOT NULL,
+    product_sku        TEXT NOT NULL,
+    variant_id         UUID,
+    variant_sku        TEXT,
+    variant_attributes TEXT,
+    unit               TEXT,
+    expected_qty       DECIMAL(18,3) NOT NULL,
+    counted_qty        DECIMAL(18,3),
+    counted_at         TIMESTAMPTZ,
+    open_in            UUID,
+    note               TEXT,
+    CONSTRAINT stock_count_lines_pkey PRIMARY KEY (company_id, count_id, id)
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS stock_count_lines_open_key ON stock_count_lines (company_id, open_in, product_id, COALESCE(variant_id, '00000000-0000-0000-0000-000000000000')) WHERE open_in IS NOT NULL;
+
+-- ---- Purchase orders ----
+
+-- What a company asks a supplier for. received_qty is what posted receipts brought. Names are those at the time of the order.
+CREATE TABLE IF NOT EXISTS purchase_orders (
+    company_id     UUID NOT NULL,
+    id             UUID NOT NULL,
+    number         BIGINT NOT NULL,
+    status         TEXT NOT NULL,
+    supplier_id    UUID NOT NULL,
+    supplier_name  TEXT NOT NULL,
+    warehouse_id   UUID NOT NULL,
+    warehouse_name TEXT NOT NULL,
+    expected_at    TIMESTAMPTZ,
+    note           TEXT,
+    total_qty      DECIMAL(18,3) NOT NULL,
+    total_amount   BIGINT NOT NULL,
+    received_qty   DECIMAL(18,3) NOT NULL,
+    lines_count    INT4 NOT NULL,
+    created_by_id  UUID NOT NULL,
+    source         TEXT,
+    external_id    TEXT,
+    metadata       JSONB NOT NULL DEFAULT '{}',
+    sent_at        TIMESTAMPTZ,
+    closed_at      TIMESTAMPTZ,
+    cancelled_at   TIMESTAMPTZ,
+    search_text    TEXT NOT NULL,
+    version        BIGINT NOT NULL,
+    ev_pos         BIGINT NOT NULL,
+    created_at     TIMESTAMPTZ NOT NULL,
+    updated_at     TIMESTAMPTZ NOT NULL,
+    CONSTRAINT purchase_orders_pkey PRIMARY KEY (company_id, id),
+    CONSTRAINT purchase_orders_status_chk CHECK (status IN ('draft', 'sent', 'partly_received', 'received', 'cancelled'))
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS purchase_orders_number_key ON purchase_orders (company_id, number);
+CREATE INDEX IF NOT EXISTS purchase_orders_created_idx ON purchase_orders (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS purchase_orders_updated_idx ON purchase_orders (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS purchase_orders_qty_idx ON purchase_orders (company_id, total_qty, id);
+CREATE INDEX IF NOT EXISTS purchase_orders_amount_idx ON purchase_orders (company_id, total_amount, id);
+CREATE INDEX IF NOT EXISTS purchase_orders_supplier_idx ON purchase_orders (company_id, supplier_id, created_at, id);
+CREATE INDEX IF NOT EXISTS purchase_orders_warehouse_idx ON purchase_orders (company_id, warehouse_id, created_at, id);
+CREATE INDEX IF NOT EXISTS purchase_orders_open_idx ON purchase_orders (company_id, warehouse_id, id) WHERE status IN ('draft', 'sent', 'partly_received');
+CREATE UNIQUE INDEX IF NOT EXISTS purchase_orders_external_id_key ON purchase_orders (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS purchase_orders_source_name_idx ON purchase_orders (company_id, source, created_at, id) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS purchase_orders_search_idx ON purchase_orders USING GIN (company_id, search_text gin_trgm_ops);
+
+-- A line of a purchase order.
+CREATE TABLE IF NOT EXISTS purchase_order_lines (
+    company_id         UUID NOT NULL,
+    purchase_order_id  UUID NOT NULL,
+    id                 UUID NOT NULL,
+    sort_order         INT4 NOT NULL,
+    product_id         UUID NOT NULL,
+    product_name       TEXT NOT NULL,
+    product_sku        TEXT NOT NULL,
+    variant_id         UUID,
+    variant_sku        TEXT,
+    variant_attributes TEXT,
+    unit               TEXT,
+    qty                DECIMAL(18,3) NOT NULL,
+    received_qty       DECIMAL(18,3) NOT NULL,
+    unit_cost          BIGINT NOT NULL,
+    amount             BIGINT NOT NULL,
+    note               TEXT,
+    CONSTRAINT purchase_order_lines_pkey PRIMARY KEY (company_id, purchase_order_id, id)
+);
+
+-- ---- Returns to suppliers ----
+
+-- Goods that went back to a supplier. Names are those at the time of the return.
+CREATE TABLE IF NOT EXISTS supplier_returns (
+    company_id     UUID NOT NULL,
+    id             UUID NOT NULL,
+    number         BIGINT NOT NULL,
+    status         TEXT NOT NULL,
+    supplier_id    UUID NOT NULL,
+    supplier_name  TEXT NOT NULL,
+    receipt_id     UUID,
+    reason         TEXT,
+    warehouse_id   UUID NOT NULL,
+    warehouse_name TEXT NOT NULL,
+    note           TEXT,
+    total_qty      DECIMAL(18,3) NOT NULL,
+    total_amount   BIGINT NOT NULL,
+    lines_count    INT4 NOT NULL,
+    created_by_id  UUID NOT NULL,
+    source         TEXT,
+    external_id    TEXT,
+    metadata       JSONB NOT NULL DEFAULT '{}',
+    cancelled_at   TIMESTAMPTZ,
+    search_text    TEXT NOT NULL,
+    version        BIGINT NOT NULL,
+    ev_pos         BIGINT NOT NULL,
+    created_at     TIMESTAMPTZ NOT NULL,
+    updated_at     TIMESTAMPTZ NOT NULL,
+    CONSTRAINT supplier_returns_pkey PRIMARY KEY (company_id, id),
+    CONSTRAINT supplier_returns_status_chk CHECK (status IN ('posted', 'cancelled'))
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS supplier_returns_number_key ON supplier_returns (company_id, number);
+CREATE INDEX IF NOT EXISTS supplier_returns_created_idx ON supplier_returns (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS supplier_returns_updated_idx ON supplier_returns (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS supplier_returns_qty_idx ON supplier_returns (company_id, total_qty, id);
+CREATE INDEX IF NOT EXISTS supplier_returns_amount_idx ON supplier_returns (company_id, total_amount, id);
+CREATE INDEX IF NOT EXISTS supplier_returns_warehouse_idx ON supplier_returns (company_id, warehouse_id, created_at, id);
+CREATE INDEX IF NOT EXISTS supplier_returns_supplier_idx ON supplier_returns (company_id, supplier_id, created_at, id);
+CREATE UNIQUE INDEX IF NOT EXISTS supplier_returns_external_id_key ON supplier_returns (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS supplier_returns_source_name_idx ON supplier_returns (company_id, source, created_at, id) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS supplier_returns_search_idx ON supplier_returns USING GIN (company_id, search_text gin_trgm_ops);
+
+-- A line of a return to a supplier.
+CREATE TABLE IF NOT EXISTS supplier_return_lines (
+    company_id         UUID NOT NULL,
+    supplier_return_id UUID NOT NULL,
+    id                 UUID NOT NULL,
+    sort_order         INT4 NOT NULL,
+    product_id         UUID NOT NULL,
+    product_name       TEXT NOT NULL,
+    product_sku        TEXT NOT NULL,
+    variant_id         UUID,
+    variant_sku        TEXT,
+    variant_attributes TEXT,
+    unit               TEXT,
+    qty                DECIMAL(18,3) NOT NULL,
+    unit_cost          BIGINT NOT NULL,
+    amount             BIGINT NOT NULL,
+    note               TEXT,
+    CONSTRAINT supplier_return_lines_pkey PRIMARY KEY (company_id, supplier_return_id, id)
 );
 
 -- ---- Clients ----
@@ -533,6 +924,7 @@ CREATE TABLE IF NOT EXISTS clients (
     marketing_consent_at     TIMESTAMPTZ,
     marketing_consent_source TEXT,
     anonymized_at            TIMESTAMPTZ,
+    merged_into_id           UUID, -- never a client that was merged itself
     assigned_to_id           UUID,
     created_by_id            UUID NOT NULL,
     source                   TEXT,
@@ -562,6 +954,7 @@ CREATE INDEX IF NOT EXISTS clients_price_list_idx ON clients (company_id, price_
 CREATE INDEX IF NOT EXISTS clients_status_idx ON clients (company_id, status, created_at, id);
 CREATE UNIQUE INDEX IF NOT EXISTS clients_external_id_key ON clients (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS clients_source_name_idx ON clients (company_id, source, created_at, id) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS clients_merged_idx ON clients (company_id, merged_into_id, created_at, id) WHERE merged_into_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS clients_search_idx ON clients USING GIN (company_id, search_text gin_trgm_ops);
 CREATE INDEX IF NOT EXISTS clients_tags_idx ON clients USING GIN (company_id, tags);
 
@@ -643,11 +1036,34 @@ CREATE TABLE IF NOT EXISTS client_points (
     balance    BIGINT NOT NULL,
     reason     TEXT NOT NULL,
     sale_id    UUID,
+    note       TEXT, -- of an adjustment
     created_at TIMESTAMPTZ NOT NULL,
     CONSTRAINT client_points_pkey PRIMARY KEY (company_id, id)
 );
 
 CREATE INDEX IF NOT EXISTS client_points_created_idx ON client_points (company_id, client_id, created_at, id);
+
+-- An entry in the ledger of a client: what a document has charged, and what was paid for it. The balance of the client is the sum of
+-- paid - charged. Insert-only. client_version is the version that the client got with the entry, so a reader who knows a version of the
+-- client knows which entries made its balance; 0 for what leaves the balance as it is.
+CREATE TABLE IF NOT EXISTS client_ledger (
+    company_id     UUID NOT NULL,
+    client_id      UUID NOT NULL,
+    occurred_at    TIMESTAMPTZ NOT NULL,
+    id             UUID NOT NULL,
+    kind           TEXT NOT NULL,
+    charged        BIGINT NOT NULL,
+    paid           BIGINT NOT NULL,
+    order_id       UUID,
+    sale_id        UUID,
+    number         BIGINT NOT NULL, -- of the order or sale
+    payment_id     UUID,
+    return_id      UUID,
+    other_id       UUID, -- client that was merged, or that an order came from or went to
+    client_version BIGINT NOT NULL,
+    created_at     TIMESTAMPTZ NOT NULL,
+    CONSTRAINT client_ledger_pkey PRIMARY KEY (company_id, client_id, occurred_at, id)
+);
 
 -- ---- Leads ----
 
@@ -699,7 +1115,9 @@ CREATE INDEX IF NOT EXISTS leads_created_idx ON leads (company_id, created_at, i
 CREATE INDEX IF NOT EXISTS leads_updated_idx ON leads (company_id, updated_at, id);
 CREATE INDEX IF NOT EXISTS leads_status_idx ON leads (company_id, status, id);
 CREATE INDEX IF NOT EXISTS leads_source_idx ON leads (company_id, source, created_at, id);
+CREATE INDEX IF NOT EXISTS leads_client_idx ON leads (company_id, client_id) WHERE client_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS leads_assigned_idx ON leads (company_id, assigned_to_id, created_at, id);
+CREATE INDEX IF NOT EXISTS leads_phone_digits_idx ON leads (company_id, (regexp_replace(phone, '[^0-9]', '', 'g'))) WHERE phone IS NOT NULL;
 CREATE INDEX IF NOT EXISTS leads_search_idx ON leads USING GIN (company_id, search_text gin_trgm_ops);
 
 -- ---- Deals ----
@@ -798,8 +1216,14 @@ CREATE TABLE IF NOT EXISTS deals (
     note                TEXT,
     subtotal            BIGINT NOT NULL,
     discount_percent_bp INT4 NOT NULL,
+    fixed_discount      BIGINT NOT NULL DEFAULT 0,
+    coupon_code         TEXT,
     discount_amount     BIGINT NOT NULL,
+    tax_amount          BIGINT NOT NULL DEFAULT 0,
     total               BIGINT NOT NULL,
+    taxes               JSONB NOT NULL DEFAULT '[]', -- sums of the lines by rate
+    tax_mode            TEXT NOT NULL DEFAULT 'included', -- of the company when the document was created, as tax_rounding
+    tax_rounding        TEXT NOT NULL DEFAULT 'line',
     cost                BIGINT NOT NULL,
     budget              BIGINT,
     budget_exceeded_at  TIMESTAMPTZ,
@@ -839,7 +1263,9 @@ CREATE INDEX IF NOT EXISTS deals_outcome_idx ON deals (company_id, outcome, crea
 CREATE INDEX IF NOT EXISTS deals_address_idx ON deals (company_id, address_id, created_at, id) WHERE address_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deals_source_idx ON deals (company_id, source_id, created_at, id) WHERE source_id IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS deals_external_id_key ON deals (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS deals_channel_idx ON deals (company_id, channel, created_at, id);
 CREATE INDEX IF NOT EXISTS deals_source_name_idx ON deals (company_id, source, created_at, id) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS deals_phone_digits_idx ON deals (company_id, (regexp_replace(customer_phone, '[^0-9]', '', 'g'))) WHERE customer_phone IS NOT NULL;
 CREATE INDEX IF NOT EXISTS deals_search_idx ON deals USING GIN (company_id, search_text gin_trgm_ops);
 
 -- A line of a deal.
@@ -860,7 +1286,12 @@ CREATE TABLE IF NOT EXISTS deal_lines (
     unit_price      BIGINT NOT NULL,
     unit_cost       BIGINT NOT NULL,
     amount          BIGINT NOT NULL,
+    discount_bp     INT4 NOT NULL DEFAULT 0,
+    fixed_discount  BIGINT NOT NULL DEFAULT 0,
     discount_amount BIGINT NOT NULL,
+    tax_rate_id     UUID,
+    tax_rate_bp     INT4, -- percent of tax_rate_id when the line was made
+    tax_amount      BIGINT NOT NULL DEFAULT 0,
     total           BIGINT NOT NULL,
     cost            BIGINT NOT NULL,
     modifiers       TEXT NOT NULL,
@@ -917,15 +1348,28 @@ CREATE TABLE IF NOT EXISTS orders (
     note                  TEXT,
     subtotal              BIGINT NOT NULL,
     discount_percent_bp   INT4 NOT NULL,
+    fixed_discount        BIGINT NOT NULL DEFAULT 0,
+    coupon_code           TEXT,
     discount_amount       BIGINT NOT NULL,
+    tax_amount            BIGINT NOT NULL DEFAULT 0,
     total                 BIGINT NOT NULL,
+    taxes                 JSONB NOT NULL DEFAULT '[]', -- sums of the lines by rate
+    tax_mode              TEXT NOT NULL DEFAULT 'included', -- of the company when the document was created, as tax_rounding
+    tax_rounding          TEXT NOT NULL DEFAULT 'line',
+    returned_amount       BIGINT NOT NULL DEFAULT 0,
+    returned_tax          BIGINT NOT NULL DEFAULT 0,
+    returned_delivery     BIGINT NOT NULL DEFAULT 0,
+    cost                  BIGINT NOT NULL DEFAULT 0, -- of the lines whose cost is known
+    costed                BIGINT NOT NULL DEFAULT 0, -- net revenue of these lines
     prepaid_amount        BIGINT NOT NULL,
     was_paid              BOOLEAN NOT NULL,
+    is_out                BOOLEAN NOT NULL DEFAULT false,
     lines_count           INT4 NOT NULL,
     created_by_id         UUID,
     assigned_to_id        UUID,
     completed_at          TIMESTAMPTZ,
     cancelled_at          TIMESTAMPTZ,
+    cancel_reason         TEXT,
     search_text           TEXT NOT NULL,
     version               BIGINT NOT NULL,
     ev_pos                BIGINT NOT NULL,
@@ -934,7 +1378,8 @@ CREATE TABLE IF NOT EXISTS orders (
     CONSTRAINT orders_pkey PRIMARY KEY (company_id, id),
     CONSTRAINT orders_status_chk CHECK (status IN ('new', 'confirmed', 'in_progress', 'ready', 'completed', 'cancelled')),
     CONSTRAINT orders_payment_status_chk CHECK (payment_status IN ('unpaid', 'partial', 'paid', 'refunded')),
-    CONSTRAINT orders_paid_chk CHECK (prepaid_amount >= 0 AND prepaid_amount <= total + delivery_cost)
+    CONSTRAINT orders_paid_chk CHECK (prepaid_amount >= 0 AND prepaid_amount <= total + delivery_cost),
+    CONSTRAINT orders_returned_chk CHECK (returned_amount >= 0 AND returned_amount <= total + delivery_cost)
 );
 
 CREATE UNIQUE INDEX IF NOT EXISTS orders_number_key ON orders (company_id, number);
@@ -951,8 +1396,11 @@ CREATE INDEX IF NOT EXISTS orders_pay_due_idx ON orders (company_id, pay_due_at,
 CREATE INDEX IF NOT EXISTS orders_created_by_idx ON orders (company_id, created_by_id, created_at, id);
 CREATE UNIQUE INDEX IF NOT EXISTS orders_external_id_key ON orders (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS orders_deal_idx ON orders (company_id, deal_id, created_at, id) WHERE deal_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS orders_channel_idx ON orders (company_id, channel, created_at, id);
+CREATE INDEX IF NOT EXISTS orders_delivery_method_idx ON orders (company_id, delivery_method, created_at, id) WHERE delivery_method IS NOT NULL;
 CREATE INDEX IF NOT EXISTS orders_source_name_idx ON orders (company_id, source, created_at, id) WHERE source IS NOT NULL;
 CREATE INDEX IF NOT EXISTS orders_status_payment_idx ON orders (company_id, status, id, payment_status);
+CREATE INDEX IF NOT EXISTS orders_phone_digits_idx ON orders (company_id, (regexp_replace(customer_phone, '[^0-9]', '', 'g'))) WHERE customer_phone IS NOT NULL;
 CREATE INDEX IF NOT EXISTS orders_search_idx ON orders USING GIN (company_id, search_text gin_trgm_ops);
 
 -- A line of an order. stock lists the stock items of the line: [{"productId", "variantId", "qty"}], several entries for a bundle.
@@ -970,10 +1418,21 @@ CREATE TABLE IF NOT EXISTS order_lines (
     qty             DECIMAL(18,3) NOT NULL,
     unit_price      BIGINT NOT NULL,
     amount          BIGINT NOT NULL,
+    discount_bp     INT4 NOT NULL DEFAULT 0,
+    fixed_discount  BIGINT NOT NULL DEFAULT 0,
     discount_amount BIGINT NOT NULL,
+    tax_rate_id     UUID,
+    tax_rate_bp     INT4, -- percent of tax_rate_id when the line was made
+    tax_amount      BIGINT NOT NULL DEFAULT 0,
     total           BIGINT NOT NULL,
     reserved_qty    DECIMAL(18,3) NOT NULL,
     shipped_qty     DECIMAL(18,3) NOT NULL,
+    returned_qty    DECIMAL(18,3) NOT NULL DEFAULT 0,
+    returned_amount BIGINT NOT NULL DEFAULT 0,
+    returned_tax    BIGINT NOT NULL DEFAULT 0,
+    returned_share  BIGINT NOT NULL DEFAULT 0,
+    unit_cost       BIGINT, -- of the item when the line was made; NULL = not known
+    cost            BIGINT, -- of what has not come back
     modifiers       TEXT NOT NULL,
     stock           TEXT NOT NULL,
     note            TEXT,
@@ -991,6 +1450,7 @@ CREATE TABLE IF NOT EXISTS order_payments (
     method_ext      TEXT,
     paid_at         TIMESTAMPTZ NOT NULL DEFAULT now(),
     refund_of_id    UUID,
+    return_id       UUID,
     refunded_amount BIGINT NOT NULL DEFAULT 0,
     reason          TEXT,
     reference       TEXT,
@@ -1016,6 +1476,7 @@ CREATE INDEX IF NOT EXISTS order_payments_refunds_idx ON order_payments (company
 CREATE INDEX IF NOT EXISTS order_payments_updated_idx ON order_payments (company_id, updated_at, id);
 CREATE INDEX IF NOT EXISTS order_payments_source_name_idx ON order_payments (company_id, source, paid_at, id) WHERE source IS NOT NULL;
 CREATE INDEX IF NOT EXISTS order_payments_reference_idx ON order_payments (company_id, reference, paid_at, id) WHERE reference IS NOT NULL;
+CREATE INDEX IF NOT EXISTS order_payments_return_idx ON order_payments (company_id, return_id, paid_at, id) WHERE return_id IS NOT NULL;
 -- Most payments have no text. A search names the condition.
 CREATE INDEX IF NOT EXISTS order_payments_search_idx ON order_payments USING GIN (company_id, search_text gin_trgm_ops) WHERE search_text <> '';
 
@@ -1052,6 +1513,7 @@ CREATE TABLE IF NOT EXISTS shipments (
     created_by_id   UUID,
     lines           JSONB NOT NULL,
     taken           JSONB NOT NULL,
+    search_text     TEXT NOT NULL DEFAULT '',
     version         BIGINT NOT NULL,
     ev_pos          BIGINT NOT NULL,
     created_at      TIMESTAMPTZ NOT NULL,
@@ -1062,6 +1524,56 @@ CREATE TABLE IF NOT EXISTS shipments (
 
 CREATE UNIQUE INDEX IF NOT EXISTS shipments_number_key ON shipments (company_id, number);
 CREATE INDEX IF NOT EXISTS shipments_order_idx ON shipments (company_id, order_id, number);
+CREATE INDEX IF NOT EXISTS shipments_created_idx ON shipments (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS shipments_updated_idx ON shipments (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS shipments_shipped_idx ON shipments (company_id, shipped_at, id);
+CREATE INDEX IF NOT EXISTS shipments_tracking_idx ON shipments (company_id, tracking_number) WHERE tracking_number IS NOT NULL;
+CREATE INDEX IF NOT EXISTS shipments_search_idx ON shipments USING GIN (company_id, search_text gin_trgm_ops) WHERE search_text <> '';
+
+-- A return of goods of an order. lines is what clients see; taken lists what the return put back on stock, or wrote off:
+-- [{"lineId", "productId", "variantId", "qty"}]. returned_amount of the order is the sum of the totals of its posted returns.
+CREATE TABLE IF NOT EXISTS order_returns (
+    company_id      UUID NOT NULL,
+    id              UUID NOT NULL,
+    order_id        UUID NOT NULL,
+    number          BIGINT NOT NULL,
+    status          TEXT NOT NULL,
+    warehouse_id    UUID,
+    reason          TEXT,
+    note            TEXT,
+    returned_at     TIMESTAMPTZ NOT NULL,
+    total_qty       DECIMAL(18,3) NOT NULL,
+    amount          BIGINT NOT NULL,
+    tax_amount      BIGINT NOT NULL DEFAULT 0,
+    taxes           JSONB NOT NULL DEFAULT '[]',
+    delivery_amount BIGINT NOT NULL,
+    fee             BIGINT NOT NULL,
+    total           BIGINT NOT NULL,
+    refunded_amount BIGINT NOT NULL,
+    lines           JSONB NOT NULL,
+    taken           JSONB NOT NULL,
+    source          TEXT,
+    external_id     TEXT,
+    metadata        JSONB NOT NULL DEFAULT '{}',
+    created_by_id   UUID,
+    cancelled_at    TIMESTAMPTZ,
+    search_text     TEXT NOT NULL,
+    version         BIGINT NOT NULL,
+    ev_pos          BIGINT NOT NULL,
+    created_at      TIMESTAMPTZ NOT NULL,
+    updated_at      TIMESTAMPTZ NOT NULL,
+    CONSTRAINT order_returns_pkey PRIMARY KEY (company_id, id),
+    CONSTRAINT order_returns_status_chk CHECK (status IN ('posted', 'cancelled')),
+    CONSTRAINT order_returns_total_chk CHECK (total >= 0)
+);
+
+CREATE UNIQUE INDEX IF NOT EXISTS order_returns_number_key ON order_returns (company_id, number);
+CREATE UNIQUE INDEX IF NOT EXISTS order_returns_external_id_key ON order_returns (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS order_returns_order_idx ON order_returns (company_id, order_id, returned_at, id);
+CREATE INDEX IF NOT EXISTS order_returns_returned_idx ON order_returns (company_id, returned_at, id, status);
+CREATE INDEX IF NOT EXISTS order_returns_updated_idx ON order_returns (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS order_returns_source_name_idx ON order_returns (company_id, source, returned_at, id) WHERE source IS NOT NULL;
+CREATE INDEX IF NOT EXISTS order_returns_search_idx ON order_returns USING GIN (company_id, search_text gin_trgm_ops) WHERE search_text <> '';
 
 -- ---- Sales at a till ----
 
@@ -1114,6 +1626,8 @@ CREATE TABLE IF NOT EXISTS cash_movements (
     type          TEXT NOT NULL,
     amount        BIGINT NOT NULL,
     reason        TEXT NOT NULL,
+    occurred_at   TIMESTAMPTZ NOT NULL,
+    late          BOOLEAN NOT NULL DEFAULT false, -- sent after its shift was closed
     cashier_id    UUID NOT NULL,
     created_by_id UUID NOT NULL,
     source        TEXT,
@@ -1140,10 +1654,20 @@ CREATE TABLE IF NOT EXISTS sales (
     shift_id            UUID NOT NULL,
     number              BIGINT NOT NULL,
     kind                TEXT NOT NULL,
+    sold_at             TIMESTAMPTZ NOT NULL, -- created_at, or the time before it that the client says
+    late                BOOLEAN NOT NULL DEFAULT false, -- sent after its shift was closed
     subtotal            BIGINT NOT NULL,
     discount_percent_bp INT4 NOT NULL,
+    fixed_discount      BIGINT NOT NULL DEFAULT 0,
+    coupon_code         TEXT,
     discount_amount     BIGINT NOT NULL,
+    tax_amount          BIGINT NOT NULL DEFAULT 0,
     total               BIGINT NOT NULL,
+    taxes               JSONB NOT NULL DEFAULT '[]', -- sums of the lines by rate
+    tax_mode            TEXT NOT NULL DEFAULT 'included', -- of the company when the document was created, as tax_rounding
+    tax_rounding        TEXT NOT NULL DEFAULT 'line',
+    cost                BIGINT NOT NULL DEFAULT 0, -- of the lines whose cost is known
+    costed              BIGINT NOT NULL DEFAULT 0, -- net revenue of these lines
     redeemed_points     BIGINT NOT NULL,
     earned_points       BIGINT NOT NULL,
     payment_method      TEXT NOT NULL,
@@ -1175,11 +1699,14 @@ CREATE TABLE IF NOT EXISTS sales (
     CONSTRAINT sales_pkey PRIMARY KEY (company_id, id),
     CONSTRAINT sales_kind_chk CHECK (kind IN ('sale', 'refund')),
     CONSTRAINT sales_payment_method_chk CHECK (payment_method IN ('cash', 'card', 'sbp', 'mixed')),
-    CONSTRAINT sales_total_chk CHECK (total = subtotal - discount_amount - redeemed_points AND total >= 0)
+    CONSTRAINT sales_total_chk CHECK (
+        total = subtotal - discount_amount - redeemed_points + CASE tax_mode WHEN 'added' THEN tax_amount ELSE 0 END AND total >= 0
+    )
 );
 
 CREATE UNIQUE INDEX IF NOT EXISTS sales_number_key ON sales (company_id, number);
 CREATE INDEX IF NOT EXISTS sales_created_idx ON sales (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS sales_sold_idx ON sales (company_id, sold_at, id);
 CREATE INDEX IF NOT EXISTS sales_updated_idx ON sales (company_id, updated_at, id);
 CREATE INDEX IF NOT EXISTS sales_total_idx ON sales (company_id, total, id);
 CREATE INDEX IF NOT EXISTS sales_shift_idx ON sales (company_id, shift_id, created_at, id);
@@ -1190,6 +1717,7 @@ CREATE INDEX IF NOT EXISTS sales_source_name_idx ON sales (company_id, source, c
 -- A sale can have several refunds. Of two that run at once, one finds another refunded_by_sale_id than it has read.
 CREATE INDEX IF NOT EXISTS sales_refunds_idx ON sales (company_id, refund_of_sale_id, created_at, id) WHERE refund_of_sale_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS sales_refunded_idx ON sales (company_id, partly_refunded, created_at, id) WHERE refunded_by_sale_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS sales_phone_digits_idx ON sales (company_id, (regexp_replace(customer_phone, '[^0-9]', '', 'g'))) WHERE customer_phone IS NOT NULL;
 CREATE INDEX IF NOT EXISTS sales_search_idx ON sales USING GIN (company_id, search_text gin_trgm_ops);
 
 -- A line of a sale. stock lists what the line took from stock: [{"productId", "variantId", "qty"}], several entries for a bundle.
@@ -1207,10 +1735,17 @@ CREATE TABLE IF NOT EXISTS sale_lines (
     qty               DECIMAL(18,3) NOT NULL,
     unit_price        BIGINT NOT NULL,
     amount            BIGINT NOT NULL,
+    discount_bp       INT4 NOT NULL DEFAULT 0,
+    fixed_discount    BIGINT NOT NULL DEFAULT 0,
     discount_amount   BIGINT NOT NULL,
+    tax_rate_id       UUID,
+    tax_rate_bp       INT4, -- percent of tax_rate_id when the line was made
+    tax_amount        BIGINT NOT NULL DEFAULT 0,
     total             BIGINT NOT NULL,
     refunded_qty      DECIMAL(18,3) NOT NULL DEFAULT 0, -- what refunds of parts have taken of the line
     refund_of_line_id UUID,
+    unit_cost         BIGINT, -- of the item when the line was made; NULL = not known
+    cost              BIGINT,
     modifiers         TEXT NOT NULL,
     stock             TEXT NOT NULL,
     CONSTRAINT sale_lines_pkey PRIMARY KEY (company_id, sale_id, id),
@@ -1235,6 +1770,25 @@ CREATE TABLE IF NOT EXISTS sale_payments (
     CONSTRAINT sale_payments_refunded_chk CHECK (refunded_amount >= 0 AND refunded_amount <= amount)
 );
 
+-- A sale that was begun and put aside. sale holds fields of the body of a sale, which nothing has checked against other records.
+CREATE TABLE IF NOT EXISTS sale_drafts (
+    company_id    UUID NOT NULL,
+    id            UUID NOT NULL,
+    name          TEXT NOT NULL,
+    sale          JSONB NOT NULL,
+    expires_at    TIMESTAMPTZ NOT NULL,
+    created_by_id UUID NOT NULL,
+    version       BIGINT NOT NULL,
+    ev_pos        BIGINT NOT NULL,
+    created_at    TIMESTAMPTZ NOT NULL,
+    updated_at    TIMESTAMPTZ NOT NULL,
+    CONSTRAINT sale_drafts_pkey PRIMARY KEY (company_id, id)
+);
+
+CREATE INDEX IF NOT EXISTS sale_drafts_created_idx ON sale_drafts (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS sale_drafts_updated_idx ON sale_drafts (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS sale_drafts_live_idx ON sale_drafts (company_id, expires_at);
+
 -- ---- Scheduling ----
 
 -- A resource that can be booked. Whoever adds or moves a use of it locks the row and increments uses_changed.
@@ -1247,9 +1801,12 @@ CREATE TABLE IF NOT EXISTS scheduling_resources (
     branch_id         UUID,
     user_id           UUID,
     service_ids       UUID[] NOT NULL,
+    only_listed_services BOOLEAN NOT NULL DEFAULT FALSE,
     capacity          INT4,
     parallel_bookings INT4 NOT NULL,
     slot_step_minutes INT4 NOT NULL,
+    buffer_before_minutes INT4 NOT NULL DEFAULT 0,
+    buffer_after_minutes INT4 NOT NULL DEFAULT 0,
     time_zone         TEXT NOT NULL,
     working_hours     JSONB NOT NULL,
     is_active         BOOLEAN NOT NULL,
@@ -1273,6 +1830,31 @@ CREATE INDEX IF NOT EXISTS scheduling_resources_name_idx ON scheduling_resources
 CREATE INDEX IF NOT EXISTS scheduling_resources_type_idx ON scheduling_resources (company_id, type, id);
 CREATE INDEX IF NOT EXISTS scheduling_resources_search_idx ON scheduling_resources USING GIN (company_id, search_text gin_trgm_ops);
 
+-- Other hours on some days, of one resource or of all (resource_id is null). Without hours, the days are closed.
+CREATE TABLE IF NOT EXISTS schedule_exceptions (
+    company_id  UUID NOT NULL,
+    id          UUID NOT NULL,
+    name        TEXT NOT NULL,
+    resource_id UUID,
+    date_from   DATE NOT NULL,
+    date_to     DATE NOT NULL,
+    hours       JSONB NOT NULL,
+    search_text TEXT NOT NULL,
+    version     BIGINT NOT NULL,
+    ev_pos      BIGINT NOT NULL,
+    created_at  TIMESTAMPTZ NOT NULL,
+    updated_at  TIMESTAMPTZ NOT NULL,
+    CONSTRAINT schedule_exceptions_pkey PRIMARY KEY (company_id, id),
+    CONSTRAINT schedule_exceptions_days_chk CHECK (date_from <= date_to)
+);
+
+CREATE INDEX IF NOT EXISTS schedule_exceptions_created_idx ON schedule_exceptions (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS schedule_exceptions_updated_idx ON schedule_exceptions (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS schedule_exceptions_from_idx ON schedule_exceptions (company_id, date_from, id);
+CREATE INDEX IF NOT EXISTS schedule_exceptions_to_idx ON schedule_exceptions (company_id, date_to);
+CREATE INDEX IF NOT EXISTS schedule_exceptions_name_idx ON schedule_exceptions (company_id, (name COLLATE und), id);
+CREATE INDEX IF NOT EXISTS schedule_exceptions_search_idx ON schedule_exceptions USING GIN (company_id, search_text gin_trgm_ops);
+
 -- A booking of a resource. Names are those at the time of the booking.
 CREATE TABLE IF NOT EXISTS bookings (
     company_id       UUID NOT NULL,
@@ -1293,6 +1875,8 @@ CREATE TABLE IF NOT EXISTS bookings (
     resource_name    TEXT NOT NULL,
     service_name     TEXT,
     end_at           TIMESTAMPTZ NOT NULL,
+    buffer_before_minutes INT4 NOT NULL DEFAULT 0,
+    buffer_after_minutes INT4 NOT NULL DEFAULT 0,
     status           TEXT NOT NULL,
     price            BIGINT,
     source           TEXT NOT NULL,
@@ -1301,6 +1885,8 @@ CREATE TABLE IF NOT EXISTS bookings (
     confirmed_at     TIMESTAMPTZ,
     completed_at     TIMESTAMPTZ,
     cancelled_at     TIMESTAMPTZ,
+    link_number      INT4 NOT NULL DEFAULT 0, -- counts the customers that links were made for
+    reminder_at      TIMESTAMPTZ, -- when the next reminder is due
     search_text      TEXT NOT NULL,
     version          BIGINT NOT NULL,
     ev_pos           BIGINT NOT NULL,
@@ -1318,14 +1904,57 @@ CREATE INDEX IF NOT EXISTS bookings_start_idx ON bookings (company_id, start_at,
 CREATE INDEX IF NOT EXISTS bookings_resource_idx ON bookings (company_id, resource_id, start_at, id);
 CREATE INDEX IF NOT EXISTS bookings_client_idx ON bookings (company_id, client_id, id) WHERE client_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS bookings_service_idx ON bookings (company_id, service_id, start_at, id) WHERE service_id IS NOT NULL;
+-- The reminders of all companies in the order in which they are due. Rows leave it when their last reminder was raised.
+CREATE INDEX IF NOT EXISTS bookings_reminder_idx ON bookings (reminder_at, company_id, id) WHERE reminder_at IS NOT NULL;
 -- Bookings that name no source have the source api. Their external ids are not unique.
 CREATE UNIQUE INDEX IF NOT EXISTS bookings_external_id_key ON bookings (company_id, external_id, COALESCE(source, '')) WHERE external_id IS NOT NULL AND source <> 'api';
 CREATE INDEX IF NOT EXISTS bookings_external_idx ON bookings (company_id, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS bookings_source_name_idx ON bookings (company_id, source, created_at, id) WHERE source IS NOT NULL;
 CREATE INDEX IF NOT EXISTS bookings_status_idx ON bookings (company_id, status, start_at, id);
+CREATE INDEX IF NOT EXISTS bookings_phone_digits_idx ON bookings (company_id, (regexp_replace(customer_phone, '[^0-9]', '', 'g'))) WHERE customer_phone IS NOT NULL;
 CREATE INDEX IF NOT EXISTS bookings_search_idx ON bookings USING GIN (company_id, search_text gin_trgm_ops);
 
--- A deal that takes a resource as its venue from start_at to end_at. Bookings and other deals must not overlap it.
+-- A company that has set other reminders of bookings: how far they are planned anew. Few rows at any time.
+CREATE TABLE IF NOT EXISTS booking_replans (
+    company_id  UUID NOT NULL,
+    due_at      TIMESTAMPTZ NOT NULL, -- when no caller has the settings before any more
+    after_start TIMESTAMPTZ NOT NULL, -- the last booking that was planned
+    after_id    UUID NOT NULL,
+    CONSTRAINT booking_replans_pkey PRIMARY KEY (company_id)
+);
+
+CREATE INDEX IF NOT EXISTS booking_replans_due_idx ON booking_replans (due_at);
+
+-- A place of a resource that is held until expires_at. After that the row has no effect, and is deleted some time.
+CREATE TABLE IF NOT EXISTS booking_holds (
+    company_id            UUID NOT NULL,
+    id                    UUID NOT NULL,
+    resource_id           UUID NOT NULL,
+    service_id            UUID,
+    start_at              TIMESTAMPTZ NOT NULL,
+    duration_minutes      INT4 NOT NULL,
+    headcount             INT4,
+    hold_minutes          INT4 NOT NULL,
+    end_at                TIMESTAMPTZ NOT NULL,
+    buffer_before_minutes INT4 NOT NULL,
+    buffer_after_minutes  INT4 NOT NULL,
+    expires_at            TIMESTAMPTZ NOT NULL,
+    created_by_id         UUID,
+    version               BIGINT NOT NULL,
+    ev_pos                BIGINT NOT NULL,
+    created_at            TIMESTAMPTZ NOT NULL,
+    updated_at            TIMESTAMPTZ NOT NULL,
+    CONSTRAINT booking_holds_pkey PRIMARY KEY (company_id, id),
+    CONSTRAINT booking_holds_time_chk CHECK (start_at < end_at)
+);
+
+CREATE INDEX IF NOT EXISTS booking_holds_created_idx ON booking_holds (company_id, created_at, id);
+CREATE INDEX IF NOT EXISTS booking_holds_updated_idx ON booking_holds (company_id, updated_at, id);
+CREATE INDEX IF NOT EXISTS booking_holds_start_idx ON booking_holds (company_id, start_at, id);
+CREATE INDEX IF NOT EXISTS booking_holds_resource_idx ON booking_holds (company_id, resource_id, start_at);
+CREATE INDEX IF NOT EXISTS booking_holds_live_idx ON booking_holds (company_id, expires_at);
+
+-- A deal that takes a resource as its venue from start_at to end_at, the buffers of the resource included. Bookings and other deals must not overlap it.
 CREATE TABLE IF NOT EXISTS venue_uses (
     company_id  UUID NOT NULL,
     deal_id     UUID NOT NULL,
@@ -1364,6 +1993,7 @@ CREATE TABLE IF NOT EXISTS calendar_events (
 );
 
 CREATE UNIQUE INDEX IF NOT EXISTS calendar_events_booking_key ON calendar_events (company_id, booking_id) WHERE booking_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS calendar_events_client_idx ON calendar_events (company_id, client_id) WHERE client_id IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS calendar_events_deal_key ON calendar_events (company_id, deal_id) WHERE deal_id IS NOT NULL;
 
 -- ---- Files ----
@@ -1390,6 +2020,7 @@ CREATE TABLE IF NOT EXISTS files (
 CREATE INDEX IF NOT EXISTS files_created_idx ON files (company_id, created_at, id);
 CREATE INDEX IF NOT EXISTS files_updated_idx ON files (company_id, updated_at, id);
 CREATE INDEX IF NOT EXISTS files_name_idx ON files (company_id, name, id);
+CREATE INDEX IF NOT EXISTS files_sha256_idx ON files (company_id, sha256, created_at, id);
 CREATE INDEX IF NOT EXISTS files_search_idx ON files USING GIN (company_id, search_text gin_trgm_ops);
 
 -- A record that refers to a file. The foreign key keeps a file from being deleted while a record begins to refer to it, whatever

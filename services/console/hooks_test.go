@@ -324,7 +324,7 @@ func TestConsoleDeliveriesOfAllCompanies(t *testing.T) {
 
 	for query, fault := range map[string]string{
 		"?company=mine": "a UUID, as the list of companies has it", "?subscription=" + uuid.NewString(): "together with the id of its company", ofOne + "&subscription=x": "together with the id",
-		ofOne + "&event=Order": `id="e-event"`, ofOne + "&from=2026-01-02T00:00&to=2026-01-01T00:00": "must not be after dateTo",
+		ofOne + "&event=Order": `id="e-event"`, ofOne + "&from=2026-01-02T00:00&to=2026-01-01T00:00": "The first day must not be after the last one.",
 	} {
 		got := ann.ask(http.MethodGet, all+query, nil)
 		require.Equal(t, http.StatusUnprocessableEntity, got.status, query)

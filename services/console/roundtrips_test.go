@@ -27,10 +27,11 @@ func TestRoundTripsOfPages(t *testing.T) {
 		limit int64
 		what  string
 	}{
+		{"/", 40, "reports of sales, orders and payments; the latest orders and those that are due; bookings of today and to be confirmed; stock; shifts; subscriptions; tokens"},
 		{"/stock", 8, "warehouses; stocks, and their names; how much is low, and the name of one"},
 		{"/stock?level=reorder", 6, "warehouses; stocks, and their names"},
-		{"/bookings", 5, "resources; bookings"},
-		{"/bookings?view=week", 5, "resources; bookings"},
+		{"/bookings", 11, "the change token; resources; days off; bookings; holds; what is free, by resources, days off, bookings and holds"},
+		{"/bookings?view=week", 8, "the change token; resources; days off; bookings; holds"},
 		{"/webhooks", 7, "the change token; subscriptions, and their health; what they were sent"},
 	} {
 		load := func() {

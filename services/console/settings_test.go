@@ -54,6 +54,9 @@ func (p *pages) entries(id tenant.ID) map[string]string {
 		return all[key]
 	}
 	add("/directories/units", "/catalog/units", map[string]any{"code": name, "name": name, "shortName": "n"})
+	add("/directories/tax-rates", "/catalog/tax-rates", map[string]any{"name": name, "percent": 7})
+	add("/directories/channels", "/channels", map[string]any{"code": name, "name": name})
+	add("/directories/delivery-methods", "/delivery-methods", map[string]any{"code": name, "name": name})
 	attribute := add("/directories/attributes", "/catalog/attributes", map[string]any{"name": name, "type": "select"})
 	add("/options", "/catalog/attributes/"+attribute+"/options", map[string]any{"label": name})
 	prices := add("/directories/price-lists", "/clients/price-lists", map[string]any{"name": name})
@@ -67,6 +70,7 @@ func (p *pages) entries(id tenant.ID) map[string]string {
 	branch := add("/directories/branches", "/branches", map[string]any{"name": name})
 	add("/directories/warehouses", "/warehouse/warehouses", map[string]any{"name": name, "branchId": branch})
 	add("/directories/resources", "/scheduling/resources", map[string]any{"name": name, "type": "seat"})
+	add("/directories/exceptions", "/scheduling/exceptions", map[string]any{"name": name, "dateFrom": "2040-12-24"})
 	return all
 }
 
@@ -110,11 +114,11 @@ func TestDirectoriesInTheConsole(t *testing.T) {
 	got := owner.ask(http.MethodPost, root+"/units/new", url.Values{"name": {"Pallet"}, "code": {"Pa llet"}, "shortName": {"pal"}, "isActive": {"true"}})
 	require.Equal(t, http.StatusUnprocessableEntity, got.status)
 	require.Contains(t, got.body, `value="Pallet"`, "what was typed stays")
-	require.Contains(t, got.body, "code: must match 1 to 16 of a-z, 0-9 and _")
+	require.Contains(t, got.body, "It has to be 1 to 16 of a-z, 0-9 and _")
 	got = owner.ask(http.MethodPost, root+"/units/new", url.Values{"name": {"Pallet"}, "code": {"pallet"}, "shortName": {"pal"}, "isActive": {"true"}})
 	require.Equal(t, http.StatusSeeOther, got.status, got.body)
 	got = owner.ask(http.MethodPost, root+"/units/new", url.Values{"name": {"Pallet"}, "code": {"pallet"}, "shortName": {"pal"}})
-	require.Contains(t, got.body, "code: another unit has this code; choose another code", "a conflict stands beside the field that it names")
+	require.Contains(t, got.body, "Another unit has this code. Choose another code.", "a conflict stands beside the field that it names")
 	require.Contains(t, got.body, `id="e-code"`)
 	list := viewer.ask(http.MethodGet, root+"/units", nil)
 	require.Contains(t, list.body, "Pallet")
@@ -182,10 +186,10 @@ func TestWorkingHoursInTheConsole(t *testing.T) {
 	require.Contains(t, owner.ask(http.MethodGet, at, nil).body, "No hours are set")
 	got := owner.ask(http.MethodPost, at+"/hours", url.Values{"day1": {"9-12"}, "day2": {"late"}})
 	require.Equal(t, http.StatusUnprocessableEntity, got.status)
-	require.Regexp(t, `id="e-day2">late–: must match a time`, got.body)
+	require.Regexp(t, `id="e-day2">late: It has to be a time`, got.body)
 	got = owner.ask(http.MethodPost, at+"/hours", url.Values{"day1": {"9-12, 18–13:00"}})
 	require.Equal(t, http.StatusUnprocessableEntity, got.status)
-	require.Contains(t, got.body, `id="e-day1">18:00–13:00: must be after from, which is 18:00`)
+	require.Contains(t, got.body, "It must end after")
 	require.Contains(t, got.body, "9-12, 18–13:00", "what was typed stays")
 	got = owner.ask(http.MethodPost, at+"/hours", url.Values{"day1": {"9-12, 13:00–18:30"}, "copy": {"1"}})
 	require.Equal(t, http.StatusOK, got.status)
@@ -197,6 +201,44 @@ func TestWorkingHoursInTheConsole(t *testing.T) {
 		map[string]any{"weekday": 1.0, "from": "09:00", "to": "12:00"}, map[string]any{"weekday": 1.0, "from": "13:00", "to": "18:30"}, map[string]any{"weekday": 7.0, "from": "00:00", "to": "24:00"},
 	}, stored["workingHours"])
 	require.Contains(t, owner.ask(http.MethodGet, at, nil).body, "Monday 13:00–18:30")
+}
+
+// A shop enters a holiday, and the hours of another day as people say them.
+func TestDaysOffInTheConsole(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own := p.shop()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	made := p.do(p.admin, own.id, http.MethodPost, "/scheduling/resources", map[string]any{"name": "Chair", "type": "seat"})
+	id, _ := made["id"].(string)
+	at := "/c/" + own.id.String() + "/directories/exceptions"
+	require.Contains(t, owner.ask(http.MethodGet, at+"/new", nil).body, `<option value="" selected>All</option>`)
+	got := owner.ask(http.MethodPost, at+"/new", url.Values{"name": {"Winter break"}, "resourceId": {""}, "dateFrom": {"2040-12-28"}, "dateTo": {"2040-12-29"}, "hours": {""}})
+	require.Equal(t, http.StatusSeeOther, got.status, got.body)
+	form := url.Values{"name": {"Half day"}, "resourceId": {id}, "dateFrom": {"2040-12-27"}, "hours": {"9-12, 18–13:00"}}
+	got = owner.ask(http.MethodPost, at+"/new", form)
+	require.Equal(t, http.StatusUnprocessableEntity, got.status)
+	require.Contains(t, got.body, "18:00–13:00: Each end comes after its beginning")
+	require.Contains(t, got.body, `value="9-12, 18–13:00"`, "what was typed stays")
+	form.Set("hours", "9-12, 13:00–16")
+	require.Equal(t, http.StatusSeeOther, owner.ask(http.MethodPost, at+"/new", form).status)
+	all := p.do(p.admin, own.id, http.MethodGet, "/scheduling/exceptions?sort=dateFrom&order=asc&dateFrom=2040-12-27", nil)
+	items, _ := all["items"].([]any)
+	require.Len(t, items, 2)
+	eve, _ := items[0].(map[string]any)
+	require.Equal(t, []any{"2040-12-27", id, []any{map[string]any{"from": "09:00", "to": "12:00"}, map[string]any{"from": "13:00", "to": "16:00"}}}, []any{eve["dateTo"], eve["resourceId"], eve["hours"]})
+	page := owner.ask(http.MethodGet, at, nil).body
+	require.Regexp(t, `(?s)Winter break<.*All<.*28 Dec 2040<.*29 Dec 2040<.*Closed<.*Half day<.*Chair<.*27 Dec 2040<.*09:00–12:00, 13:00–16:00<`, page)
+	entry, _ := eve["id"].(string)
+	require.Contains(t, owner.ask(http.MethodGet, at+"/"+entry, nil).body, `value="09:00–12:00, 13:00–16:00"`)
+	require.Equal(t, http.StatusSeeOther, owner.ask(http.MethodPost, at+"/"+entry, url.Values{"hours": {""}, "name": {"Half day"}}).status)
+	require.Equal(t, []any{}, p.do(p.admin, own.id, http.MethodGet, "/scheduling/exceptions/"+entry, nil)["hours"])
+	require.Equal(t, http.StatusSeeOther, owner.ask(http.MethodPost, at+"/"+entry+"/delete", nil).status)
+
+	day := owner.ask(http.MethodGet, "/c/"+own.id.String()+"/bookings?day=2040-12-28", nil).body
+	require.Regexp(t, `Chair</a> <span class="muted">Winter break`, day)
+	week := owner.ask(http.MethodGet, "/c/"+own.id.String()+"/bookings?view=week&day=2040-12-28", nil).body
+	require.Equal(t, 2*strings.Count(week, `scope="row"`), strings.Count(week, `<span class="off">Winter break</span>`))
 }
 
 func TestPricesInTheConsole(t *testing.T) {

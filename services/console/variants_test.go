@@ -102,11 +102,11 @@ func TestVariantsAreMadeAndChanged(t *testing.T) {
 
 	got = owner.sent(own.page+"/do/new_variant", map[string]string{"sku": "shirt-s", own.size: own.m})
 	require.Equal(t, http.StatusUnprocessableEntity, got.status)
-	require.Regexp(t, `id="e-sku"[^>]*>[^<]*sku`, got.body, "the refusal stands beside the field")
+	require.Regexp(t, `id="e-sku"[^>]*>[^<]*SKU`, got.body, "the refusal stands beside the field")
 	require.NotContains(t, got.body, `class="note bad"`, "and only there")
 	require.Regexp(t, own.m+`" selected`, got.body, "what was chosen stays")
 	got = owner.sent(own.page+"/do/new_variant", map[string]string{own.size: own.s, own.note: "slim"})
-	require.Contains(t, got.body, "another active variant of the product has the same values")
+	require.Contains(t, got.body, "Another active variant of the product has the same values")
 	got = owner.sent(own.page+"/do/new_variant", map[string]string{own.size: own.m, own.color: own.s})
 	require.Regexp(t, `id="e-`+own.color+`"`, got.body, "the fault is that of the attribute")
 

@@ -3,6 +3,7 @@ package dev
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"time"
 
@@ -29,8 +30,8 @@ func domainsAt(all *roles.Domains, now func() time.Time) *roles.Domains {
 func (dm *demo) demoServices(now func() time.Time) demodata.Services {
 	then := domainsAt(dm.domains, now)
 	return demodata.Services{
-		DB: then.DB, Files: then.Files, Catalog: then.Catalog, Offerings: then.Offerings, Clients: then.Clients, Warehouse: then.Warehouse, Suppliers: then.Suppliers,
-		Receipts: then.Receipts, Leads: then.Leads, Orders: then.Orders, Deals: then.Deals, Sales: then.Sales, Scheduling: then.Scheduling,
+		DB: then.DB, Files: then.Files, Catalog: then.Catalog, Offerings: then.Offerings, Clients: then.Clients, Warehouse: then.Warehouse, Suppliers: then.Suppliers, Taxes: then.Taxes,
+		Purchases: then.Purchases, Receipts: then.Receipts, Transfers: then.Transfers, Writeoffs: then.Writeoffs, Counts: then.Counts, Returns: then.Returns, Leads: then.Leads, Orders: then.Orders, Deals: then.Deals, Sales: then.Sales, Scheduling: then.Scheduling,
 		Own: then.Demo,
 	}
 }
@@ -76,8 +77,12 @@ func (dm *demo) fill(ctx context.Context) error {
 		cfg.Progress = func(format string, arguments ...any) { fmt.Fprintf(dm.out, format+"\n", arguments...) }
 	}
 	sample, err := demodata.Fill(telemetry.Untraced(ctx), cfg)
+	if err != nil {
+		return err
+	}
 	dm.ProductID, dm.ClientID = sample.ProductID.String(), sample.ClientID.String()
-	return err
+	// Otherwise the first thing that the receiver shows is all of the stock.
+	return dm.domains.StockAnnouncer(slog.New(slog.DiscardHandler)).Announce(telemetry.Untraced(ctx), func() bool { return true })
 }
 
 // caller is who shows a token.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -142,8 +143,13 @@ func (dm *demo) make(ctx context.Context) error {
 	if dm.data != demodata.None {
 		then = domainsAt(dm.domains, func() time.Time { return demodata.Founded(dm.data, dm.now) })
 	}
+	bookings := company.NewBookingSettings{Reminders: []int32{1440, 120}}
+	if at := strings.TrimSuffix(dm.info.BaseURL, httpapi.BasePath); at != "" { // without an API there are no links
+		bookings.URL = &at
+	}
 	co, err := then.CreateCompany(ctx, company.NewCompany{
 		Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, Locale: "de-DE", AccrualPercent: 200, BranchName: demoBranches[0],
+		Bookings: bookings,
 	})
 	if err != nil {
 		return err

@@ -59,33 +59,37 @@ func byExternal(filters map[string][]string) map[string][]string {
 const amounts = `'subtotal', g * 37 % 99991, 'discount_amount', 0, 'total', g * 37 % 99991`
 
 var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant table
-	"/orders": {"orders", external + `'number', 100000 + g, 'total', g * 37 % 99991, 'prepaid_amount', 0, 'customer_id', ` + ref("g") + `, 'assigned_to_id', ` + ref("g * 7") +
-		`, 'created_by_id', ` + ref("g * 11") + `, 'due_at', ` + after(7) + `, 'ready_by', ` + after(9) + `, 'pay_due_at', ` + after(11) + `, 'deal_id', ` + ref("g * 13"), byExternal(map[string][]string{
-		"assignedToId": {aRef}, "createdById": {aRef}, "customerId": {aRef}, "number": {"100300"}, "dealId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "dueFrom": {"3"}, "dueTo": {"3"},
+	"/orders": {"orders", external + `'number', 100000 + g, 'total', g * 37 % 99991, 'prepaid_amount', 0, 'returned_amount', 0, 'customer_id', ` + ref("g") + `, 'assigned_to_id', ` + ref("g * 7") +
+		`, 'created_by_id', ` + ref("g * 11") + `, 'due_at', ` + after(7) + `, 'ready_by', ` + after(9) + `, 'pay_due_at', ` + after(11) + `, 'channel', 'c' || g % 300, 'delivery_method', 'm' || g % 300, 'deal_id', ` + ref("g * 13"), byExternal(map[string][]string{
+		"channel": {"c7"}, "deliveryMethod": {"m7"}, "assignedToId": {aRef}, "createdById": {aRef}, "customerId": {aRef}, "number": {"100300"}, "dealId": {aRef}, "customerPhone": {"+4930123456"}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "dueFrom": {"3"}, "dueTo": {"3"},
 	})},
 	"/catalog/products": {"products", external + `'sku', 'S-' || g, 'name', 'Name ' || md5(g::TEXT), 'barcode', 'b-' || g, 'price', g * 31 % 99991, 'brand', 'B' || g % 300, 'model', 'M' || g % 900,
 		'category_id', ` + ref("g"), byExternal(map[string][]string{
 		"categoryId": {"null", aRef}, "priceMin": {"99900"}, "priceMax": {"90"}, "brand": {"B7"}, "attr": nil, "sku": {"S-300"}, "barcode": {"b-300"},
 	})},
-	"/clients": {"clients", external + `'display_name', 'Name ' || md5(g::TEXT), 'assigned_to_id', ` + ref("g") + `, 'tags', ARRAY['t' || g % 300], 'phone', '+49 30 1' || g, 'email', 'C' || g || '@example.com'`, byExternal(map[string][]string{
-		"assignedToId": {aRef}, "tag": {"t7"}, "phone": {"030 1300", "+49301300"}, "email": {"c300@example.com"},
+	"/clients": {"clients", external + `'display_name', 'Name ' || md5(g::TEXT), 'assigned_to_id', ` + ref("g") + `, 'merged_into_id', ` + ref("g") + `, 'tags', ARRAY['t' || g % 300], 'phone', '+49 30 1' || g, 'email', 'C' || g || '@example.com'`, byExternal(map[string][]string{
+		"assignedToId": {aRef}, "mergedIntoId": {aRef}, "tag": {"t7"}, "phone": {"030 1300", "+49301300"}, "email": {"c300@example.com"},
 	})},
-	"/deals": {"deals", external + `'number', 100000 + g, ` + amounts + `, 'board_order', g * 7919 % 100003, 'type_id', ` + ref("g") + `, 'stage_id', ` + ref("g * 7") +
+	"/deals": {"deals", external + `'number', 100000 + g, 'channel', 'c' || g % 300, ` + amounts + `, 'board_order', g * 7919 % 100003, 'type_id', ` + ref("g") + `, 'stage_id', ` + ref("g * 7") +
 		`, 'assigned_to_id', ` + ref("g * 11") + `, 'client_id', ` + ref("g * 13") + `, 'address_id', ` + ref("g * 17") + `, 'source_id', ` + ref("g * 19") +
 		`, 'scheduled_at', ` + after(7) + `, 'next_action_at', ` + after(9) + `, 'due_at', ` + after(11), byExternal(map[string][]string{
-		"number": {"100300"},
-		"typeId": {aRef}, "stageId": {aRef}, "assignedToId": {aRef}, "clientId": {aRef}, "addressId": {aRef}, "sourceId": {aRef},
+		"number": {"100300"}, "channel": {"c7"},
+		"typeId": {aRef}, "stageId": {aRef}, "assignedToId": {aRef}, "clientId": {aRef}, "addressId": {aRef}, "customerPhone": {"+4930123456"}, "sourceId": {aRef},
 		"scheduledFrom": {"3"}, "scheduledTo": {"3"}, "dateFrom": {"-1"}, "dateTo": {"-6"},
 	})},
 	"/sales": {"sales", external + `'number', 100000 + g, 'refund_of_sale_id', CASE WHEN g % 300 = 7 THEN ` + ref("g") + ` END, 'partly_refunded', g % 7 = 0,
 		'refunded_by_sale_id', CASE WHEN g % 301 = 7 THEN ` + ref("g") + ` END, 'refunded_total', 0, ` + amounts + `, 'redeemed_points', 0, 'shift_id', ` + ref("g") + `, 'cashier_id', ` + ref("g * 7") + `, 'created_by_id', ` + ref("g * 7") +
-		`, 'customer_id', ` + ref("g * 11"), byExternal(map[string][]string{
-		"shiftId": {aRef}, "cashierId": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "number": {"100300"},
-		"refundOfSaleId": {aRef}, "refundStatus": {"partial", "full"},
+		`, 'sold_at', now() - (g * 7919 % 10000) * interval '7 minutes', 'customer_id', ` + ref("g * 11"), byExternal(map[string][]string{
+		"shiftId": {aRef}, "cashierId": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-40"}, "number": {"100300"},
+		"refundOfSaleId": {aRef}, "customerPhone": {"+4930123456"}, "refundStatus": {"partial", "full"},
 	})},
 	"/payments": {
-		"order_payments", external + `'order_id', ` + ref("g") + `, 'delta', g * 37 % 99991 - 4999, 'reference', 'r-' || g, 'note', NULL, 'refund_of_id', NULL, 'refunded_amount', 0, 'paid_at', now() - (g * 7919 % 10000) * interval '7 minutes'`,
-		byExternal(map[string][]string{"orderId": {aRef}, "reference": {"r-300"}, "paidFrom": {"-1"}, "paidTo": {"-40"}}),
+		"order_payments", external + `'order_id', ` + ref("g") + `, 'delta', g * 37 % 99991 - 4999, 'reference', 'r-' || g, 'note', NULL, 'refund_of_id', NULL, 'return_id', ` + ref("g") + `, 'refunded_amount', 0, 'paid_at', now() - (g * 7919 % 10000) * interval '7 minutes'`,
+		byExternal(map[string][]string{"orderId": {aRef}, "returnId": {aRef}, "reference": {"r-300"}, "paidFrom": {"-1"}, "paidTo": {"-40"}}),
+	},
+	"/returns": {
+		"order_returns", external + `'number', 100000 + g, 'order_id', ` + ref("g") + `, 'reason', 'r-' || g, 'note', NULL, 'returned_at', now() - (g * 7919 % 10000) * interval '7 minutes'`,
+		byExternal(map[string][]string{"orderId": {aRef}, "number": {"100300"}, "returnedFrom": {"-1"}, "returnedTo": {"-40"}}),
 	},
 	"/warehouse/stocks": {
 		"stocks", `'product_id', md5('product' || k.company || g)::UUID, 'variant_id', '00000000-0000-0000-0000-000000000000', 'qty', g * 37 % 99991, 'reserved', 0, 'reorder_point', CASE WHEN g % 300 = 0 THEN 1000 ELSE 0 END`,
@@ -94,7 +98,7 @@ var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant t
 	// How many bookings of the demo company are pending follows from the time of day. Few of them are missed.
 	"/scheduling/bookings": {"bookings", external + `'status', CASE WHEN g % 97 = 0 THEN 'no_show' ELSE (ARRAY['pending', 'confirmed', 'completed', 'cancelled'])[1 + abs(hashint4(g * 3)::BIGINT) % 4] END, 'number', 100000 + g, 'resource_id', ` + ref("g") + `, 'service_id', ` + ref("g * 7") + `, 'client_id', ` + ref("g * 11") +
 		`, 'start_at', now() + (g * 7919 % 10000) * interval '7 minutes', 'end_at', now() + (g * 7919 % 10000) * interval '7 minutes' + interval '1 hour'`, byExternal(map[string][]string{
-		"resourceId": {aRef}, "serviceId": {aRef}, "clientId": {aRef}, "dateFrom": {"40"}, "dateTo": {"3"}, "number": {"100300"},
+		"resourceId": {aRef}, "customerPhone": {"+4930123456"}, "serviceId": {aRef}, "clientId": {aRef}, "dateFrom": {"40"}, "dateTo": {"3"}, "number": {"100300"},
 	})},
 }
 

@@ -89,7 +89,7 @@ func TestEveryOperationNeedsItsRights(t *testing.T) {
 		meta := free.Do(t, op.Method, path, body).Refused(t, 403, "PLAN_API_DISABLED", rolestest.Name(op))
 		require.Equal(t, "free", meta["plan"])
 		if op.Scope == "" {
-			status, known := map[string]int{"getToken": 200, "getCompany": 200, "getJob": 404, "getJobResult": 404, "pauseJob": 404, "resumeJob": 404, "cancelJob": 404, "startImport": 400, "reportPayments": 400}[op.ID]
+			status, known := map[string]int{"getToken": 200, "getCompany": 200, "listJobs": 200, "getJob": 404, "getJobResult": 404, "pauseJob": 404, "resumeJob": 404, "cancelJob": 404, "startImport": 400, "previewImport": 400, "runImport": 404, "getRefusedRows": 404, "reportPayments": 400}[op.ID]
 			require.True(t, known, "%s: an operation that any token may call", op.ID)
 			require.Equal(t, status, other.Do(t, op.Method, path, body).Status, rolestest.Name(op))
 			continue
@@ -169,5 +169,20 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 		got := forgetful.Client(row.caller.Token).Do(t, "POST", "/orders", row.body)
 		got.Refused(t, row.status, row.code, row.name)
 		require.Equal(t, row.status == 429 || row.status == 403, got.Header.Get("X-RateLimit-Limit") != "", "%s: a caller with a token sees the rate", row.name)
+	}
+}
+
+// No operation lets what it does not take vanish.
+func TestNoOperationLosesABody(t *testing.T) {
+	t.Parallel()
+	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
+	owner, _ := n.Owner(t)
+	for _, op := range n.API.Ops() {
+		if op.Uploads != nil {
+			continue
+		}
+		got := owner.Do(t, op.Method, rolestest.AnyPath(op.Path), `{"items":[{"lineNote":"two","qty":1}],"unheardOf":1}`, "Prefer", "handling=strict")
+		got.Refused(t, 400, "VALIDATION_ERROR", rolestest.Name(op))
+		require.Contains(t, got.Raw, "unheardOf: is unknown", rolestest.Name(op))
 	}
 }

@@ -219,6 +219,7 @@ func (w *adminWalk) with(token string, status int, op, body string, args ...stri
 	got := rolestest.AskOf(w.t, w.api, "Bearer "+token, method, httpapi.AdminBasePath+path, body)
 	require.Equal(w.t, status, got.Status, "%s %s: %s", method, path, got.Raw)
 	require.NoError(w.t, w.checkAnswer(op, status, []byte(got.Raw)))
+	require.NoError(w.t, w.checkHeaders(op, status, got.Header))
 	w.seen[op] = append(w.seen[op], status)
 	w.record.record(op, path, body, status, got.Header.Get("Content-Type"), []byte(got.Raw))
 	if method != http.MethodGet && status < http.StatusMultipleChoices {
@@ -317,6 +318,45 @@ func (w *adminWalk) resources() {
 	w.do(200, "GET /scheduling/resources", "", "?type=seat&activeOnly=true")
 	w.do(200, "GET /scheduling/resources/{id}", "", id)
 	w.do(200, "PATCH /scheduling/resources/{id}", `{"isActive":false}`, id)
+	closed := w.do(201, "POST /scheduling/exceptions", `{"name":"Christmas","dateFrom":"2040-12-25","dateTo":"2040-12-26"}`)["id"].(string)
+	w.do(200, "GET /scheduling/exceptions", "", "?dateFrom=2040-12-01&dateTo=2040-12-31")
+	w.do(200, "GET /scheduling/exceptions/{id}", "", closed)
+	w.do(200, "PATCH /scheduling/exceptions/{id}", `{"hours":[{"from":"10:00","to":"14:00"}]}`, closed)
+	w.do(204, "DELETE /scheduling/exceptions/{id}", "", closed)
+}
+
+// directories of customers are kept by integrations too.
+func (w *adminWalk) directories() {
+	list := w.do(201, "POST /clients/price-lists", `{"name":"Fleets"}`)["id"].(string)
+	w.do(200, "GET /clients/price-lists", "")
+	w.do(200, "GET /clients/price-lists/{id}", "", list)
+	w.do(200, "PATCH /clients/price-lists/{id}", `{"name":"Large fleets"}`, list)
+	group := w.do(201, "POST /clients/groups", `{"name":"Couriers","priceListId":"`+list+`"}`)["id"].(string)
+	w.do(200, "GET /clients/groups", "")
+	w.do(200, "GET /clients/groups/{id}", "", group)
+	w.do(200, "PATCH /clients/groups/{id}", `{"name":"Bike couriers"}`, group)
+	w.do(204, "DELETE /clients/groups/{id}", "", group)
+	w.do(204, "DELETE /clients/price-lists/{id}", "", list)
+}
+
+// taxRates are made by integrations too.
+func (w *adminWalk) taxRates() {
+	id := w.do(201, "POST /catalog/tax-rates", `{"name":"Reduced rate","percent":7,"kind":"reduced"}`)["id"].(string)
+	w.do(200, "GET /catalog/tax-rates", "", "?kind=reduced&isActive=true")
+	w.do(200, "GET /catalog/tax-rates/{id}", "", id)
+	w.do(200, "PATCH /catalog/tax-rates/{id}", `{"isActive":false}`, id)
+}
+
+// codes are made by integrations too.
+func (w *adminWalk) codes() {
+	id := w.do(201, "POST /channels", `{"code":"flea_market","name":"Flea market"}`)["id"].(string)
+	w.do(200, "GET /channels", "")
+	w.do(200, "GET /channels/{id}", "", id)
+	w.do(200, "PATCH /channels/{id}", `{"isActive":false}`, id)
+	id = w.do(201, "POST /delivery-methods", `{"code":"trailer","name":"Bike trailer"}`)["id"].(string)
+	w.do(200, "GET /delivery-methods", "")
+	w.do(200, "GET /delivery-methods/{id}", "", id)
+	w.do(200, "PATCH /delivery-methods/{id}", `{"name":"Trailer"}`, id)
 }
 
 // warehouses are made by integrations too; which is the default one is for operators to say.
@@ -342,6 +382,9 @@ func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
 	a.companies(made)
 	a.warehouses(made)
 	a.resources()
+	a.directories()
+	a.taxRates()
+	a.codes()
 	a.deleteSamples(made)
 	audit := a.do(200, "GET /audit", "", fmt.Sprintf("?companyId=%s&withTotal=true", w.company))
 	require.EqualValues(t, a.changes, audit["total"], "each change is recorded")

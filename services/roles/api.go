@@ -33,7 +33,8 @@ import (
 type APICmd struct {
 	Listen string `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
 	APIFlags
-	AllowInsecure bool `help:"Accept subscriptions with http:// URLs and private addresses. For development only." same:"platform"`
+	AllowInsecure bool   `help:"Accept subscriptions with http:// URLs and private addresses. For development only." same:"platform"`
+	EgressProxy   string `help:"Proxy for downloads of images by URL, http://host:port or https://host:port. It is asked (CONNECT) for addresses that were resolved and checked before."`
 	webhook.Policy
 	FileFlags
 	SecretKeysFlags
@@ -73,6 +74,10 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched
 	if err != nil {
 		return err
 	}
+	proxy, err := egressProxy(c.EgressProxy)
+	if err != nil {
+		return err
+	}
 	flags := config.Within(live, func(c *APICmd) *APIFlags { return &c.APIFlags })
 	return c.serve(ctx, topics.RoleAPI, log, config.Within(live, func(c *APICmd) *OpsFlags { return &c.OpsFlags }), func(ctx context.Context, log *slog.Logger, r *role) error {
 		client, err := r.outboxClient()
@@ -83,7 +88,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *config.Watched
 		if err != nil {
 			return err
 		}
-		node, err := newNode(r.db, r.broker, client, c.APIFlags, DomainConfig{Policy: c.Policy, AllowInsecure: c.AllowInsecure, Keys: keys, Files: store, Log: log})
+		node, err := newNode(r.db, r.broker, client, c.APIFlags, DomainConfig{Policy: c.Policy, AllowInsecure: c.AllowInsecure, Keys: keys, Files: store, EgressProxy: proxy, Log: log})
 		if err != nil {
 			return err
 		}
@@ -156,6 +161,7 @@ func newNode(d *db.DB, broker kafka.Config, client *kgo.Client, f APIFlags, cfg 
 	n.parts = []func(context.Context) error{
 		limiter.Run, shedder.Run, answers.Run, logged.Run, served.Run, all.Company.Run,
 		func(ctx context.Context) error { return all.Files.Run(ctx, NodeName()) },
+		func(ctx context.Context) error { return all.Scheduling.Run(ctx, NodeName()) },
 		func(ctx context.Context) error { return all.Company.ConsumeInvalidations(ctx, broker) },
 	}
 	if f.JobWorkers > 0 {

@@ -2,6 +2,8 @@ package roles_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,4 +30,17 @@ func TestNodesServeTheDescriptionOfEvents(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(got.Raw), &doc))
 	require.Len(t, doc.Components.Messages, len(all.Events.All()))
 	require.Equal(t, httpapi.BasePath+"/asyncapi.json", n.Ask(t, "", "GET", "", "").Body["links"].(map[string]any)["events"])
+}
+
+// A filter may name each field that an event has.
+func TestEventsHaveNoOtherFields(t *testing.T) {
+	t.Parallel()
+	registry := roles.NewDomains(nil, roles.DomainConfig{}).Events
+	for _, typ := range registry.All() {
+		raw, err := registry.Example(typ)
+		require.NoError(t, err)
+		var envelope struct{ Data map[string]any }
+		require.NoError(t, json.Unmarshal(raw, &envelope))
+		require.Subset(t, typ.Fields(), slices.Collect(maps.Keys(envelope.Data)), typ.Name)
+	}
 }

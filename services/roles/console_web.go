@@ -19,7 +19,10 @@ import (
 	"github.com/tradegrid/tradegrid/services/console/explorer"
 	"github.com/tradegrid/tradegrid/services/console/find"
 	"github.com/tradegrid/tradegrid/services/console/home"
+	importpages "github.com/tradegrid/tradegrid/services/console/imports"
+	"github.com/tradegrid/tradegrid/services/console/paper"
 	"github.com/tradegrid/tradegrid/services/console/people"
+	"github.com/tradegrid/tradegrid/services/console/pictures"
 	"github.com/tradegrid/tradegrid/services/console/platform"
 	"github.com/tradegrid/tradegrid/services/console/quickstart"
 	recordpages "github.com/tradegrid/tradegrid/services/console/records"
@@ -28,6 +31,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/console/shifts"
 	"github.com/tradegrid/tradegrid/services/console/signin"
 	"github.com/tradegrid/tradegrid/services/console/stock"
+	"github.com/tradegrid/tradegrid/services/console/till"
 	"github.com/tradegrid/tradegrid/services/console/tokens"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	webhookpages "github.com/tradegrid/tradegrid/services/console/webhooks"
@@ -61,6 +65,7 @@ func (all *Domains) NewWeb(cfg WebConfig, external, admin web.API) (*web.App, er
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	records := recordpages.New(all.Accounts, all.Webhooks, all.jobs, all.Console)
 	app, err := web.New(web.Config{
 		DB: all.DB, Sessions: all.Accounts, Companies: all.Company, Changes: all.Console, Operators: all.Operators, URL: cfg.URL, Proxies: cfg.Proxies,
 		External: external, Admin: admin, APIURL: cfg.API,
@@ -73,11 +78,15 @@ func (all *Domains) NewWeb(cfg WebConfig, external, admin web.API) (*web.App, er
 		&home.Pages{},
 		&find.Pages{},
 		&dealpages.Pages{Deals: all.Deals},
-		&bookingpages.Pages{},
+		&bookingpages.Pages{Bookings: all.Scheduling},
 		&shifts.Pages{},
+		&till.Pages{},
 		&stock.Pages{},
+		&paper.Pages{Files: all.Files, Texts: all.texts},
 		&webhookpages.Pages{Webhooks: all.Webhooks},
-		recordpages.New(all.Accounts, all.Webhooks, all.jobs),
+		&importpages.Pages{Reports: all.imports},
+		&pictures.Pages{Files: all.Files},
+		records,
 		&eventpages.Pages{Events: all.Webhooks, TraceURL: cfg.TraceURL},
 		&requestpages.Pages{Requests: log, Events: all.Webhooks},
 		&tokens.Pages{Company: all.Company, Scopes: all.Access.Scopes(), API: cfg.API},
@@ -87,7 +96,7 @@ func (all *Domains) NewWeb(cfg WebConfig, external, admin web.API) (*web.App, er
 		&settings.Pages{},
 		&directories.Pages{},
 		&people.Pages{Users: all.Company, Accounts: all.Accounts},
-		&audit.Pages{Changes: all.Console},
+		&audit.Pages{Changes: all.Console, Teller: records},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)

@@ -3,6 +3,7 @@ package roles_test
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -47,14 +48,22 @@ func (w *walk) people() {
 func (w *walk) upserts(made map[string]string) {
 	for _, s := range rolestest.Samples() {
 		if op := "PUT " + s.Path + "/by-external-id/{source}/{externalId}"; w.ops[op] != nil {
-			body := another(w.t, s, made, 1, `{"metadata":{"shelf":"7"},"categoryId":null}`)
+			fields := `{"metadata":{"shelf":"7"}}`
+			if s.Entity == "PRODUCT" || s.Entity == "SERVICE" {
+				fields = `{"metadata":{"shelf":"7"},"categoryId":null}`
+			}
+			body := another(w.t, s, made, 1, fields)
 			id := w.id(w.do(201, op, body, "shop", "1"))
 			w.do(200, op, body, "shop", "1")
 			if batch := "POST " + s.Path + "/batch"; w.ops[batch] != nil {
 				w.do(200, batch, `{"items":[{"op":"upsert","source":"shop","externalId":"1","body":{"metadata":{"shelf":"8"}}},{"op":"update","source":"shop","externalId":"2","body":{}}]}`)
 			}
-			if s.Entity == "RECEIPT" {
+			switch s.Entity {
+			case "RECEIPT":
 				w.do(200, "POST /warehouse/receipts/{id}/cancel", "", id) // a warehouse that is deleted is empty
+			case "PRODUCT":
+				w.do(200, "DELETE /catalog/products/{id}", "", id)
+				w.do(200, op, body, "shop", "1") // it stays hidden
 			}
 		}
 	}
@@ -64,7 +73,19 @@ func (w *walk) upserts(made map[string]string) {
 func (w *walk) largeBatches() {
 	for op := range w.ops {
 		if strings.HasSuffix(op, "/batch") {
-			w.do(202, op, `{"items":[`+strings.Repeat(`{"op":"create","body":{}},`, 200)+`{"op":"create","body":{}}]}`)
+			items := make([]string, 201) // of records that there are not
+			for i := range items {
+				items[i] = fmt.Sprintf(`{"op":"update","source":"shop","externalId":"%d","body":{"name":"Volta Trail %d"}}`, 1001+i, i+1)
+				switch op {
+				case "POST /clients/batch":
+					items[i] = fmt.Sprintf(`{"op":"update","source":"shop","externalId":"%d","body":{"note":"Delivery to the gate"}}`, 1001+i)
+				case "POST /orders/changes/batch":
+					items[i] = fmt.Sprintf(`{"body":{"orderId":"%s","status":"confirmed"}}`, uuid.NewString())
+				case "POST /warehouse/stocks/adjust/batch":
+					items[i] = fmt.Sprintf(`{"body":{"productId":"%s","warehouseId":"%s","targetQty":%d,"reason":"Count"}}`, uuid.NewString(), uuid.NewString(), i)
+				}
+			}
+			w.do(202, op, `{"items":[`+strings.Join(items, ",")+`]}`)
 		}
 	}
 }
@@ -120,6 +141,7 @@ func (w *walk) variants(of [3]string) {
 	w.do(200, "GET /catalog/products", "", "?include=variants,attributes,stock&ids="+valued)
 	w.do(200, "POST /catalog/variants/batch", `{"items":[{"op":"upsert","source":"shop","externalId":"2","body":{"productId":"`+valued+`","name":"Batch"}},{"op":"delete","source":"shop","externalId":"2"}]}`)
 	w.do(200, "GET /catalog/products/{id}", "", valued, "?include=variants")
+	w.do(200, "GET /catalog/variants", "", "?include=attributes,stock&externalId=1&source=shop")
 }
 
 // goods walks what is special in the catalog: the tree of categories, a product inside another, and stock.
@@ -147,6 +169,7 @@ func (w *walk) stores(made map[string]string) {
 	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":12,"expectedQty":3}`)
 	w.do(409, "POST /warehouse/stocks/adjust", at+`"targetQty":5,"expectedQty":3}`)
 	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":4,"reorderPoint":5}`)
+	w.do(201, "POST /warehouse/stocks/adjust", at+`"delta":1.5}`)
 	w.do(200, "GET /warehouse/stocks", "", "?sort=productName&level=low&search=volta")
 	w.do(200, "GET /warehouse/stocks", "", "?groupBy=product&withTotal=true")
 	w.do(200, "GET /warehouse/movements", "", "?type=receipt,adjustment&productId="+made["PRODUCT"])
@@ -154,8 +177,72 @@ func (w *walk) stores(made map[string]string) {
 	w.do(200, "PATCH /warehouse/receipts/{id}", `{"source":"erp","externalId":"R-1","metadata":{"pallet":"7"}}`, made["RECEIPT"])
 	w.do(200, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
 	w.do(409, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
+	w.purchases(made)
+	w.transfers(made)
+	w.counts(made)
+	w.do(200, "GET /warehouse/supplier-returns", "", "?sort=totalQty&supplierId="+made["SUPPLIER"])
+	w.do(200, "POST /warehouse/supplier-returns/{id}/cancel", "", made["SUPPLIER_RETURN"])
+	w.do(409, "POST /warehouse/supplier-returns/{id}/cancel", "", made["SUPPLIER_RETURN"])
+	w.do(200, "GET /warehouse/write-offs", "", "?reason=damaged&sort=totalAmount")
+	w.do(200, "POST /warehouse/write-offs/{id}/cancel", "", made["WRITE_OFF"])
+	w.do(409, "POST /warehouse/write-offs/{id}/cancel", "", made["WRITE_OFF"])
 	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":0}`)
-	w.do(200, "POST /warehouse/stocks/adjust/batch", `{"items":[{"op":"create","body":`+at+`"targetQty":2}},{"op":"create","body":`+at+`"targetQty":0}},{"op":"create","body":{}}]}`)
+	w.do(200, "POST /warehouse/stocks/adjust/batch", `{"items":[{"op":"create","body":`+at+`"targetQty":2}},{"op":"create","body":`+at+`"targetQty":0}},{"op":"create","body":`+strings.Replace(at, made["PRODUCT"], made["SUPPLIER"], 1)+`"targetQty":1}}]}`)
+}
+
+// counts walks the states of counts.
+func (w *walk) counts(made map[string]string) {
+	w.do(200, "POST /warehouse/counts/{id}/cancel", "", made["STOCK_COUNT"])
+	pump := w.id(w.do(201, "POST /catalog/products", `{"name":"Floor pump","price":3490,"hasStock":true}`))
+	list := `{"items":[{"productId":"` + pump + `"}]}`
+	c := w.do(201, "POST /warehouse/counts", list)
+	id := w.id(c)
+	w.do(409, "POST /warehouse/counts", list)
+	w.do(409, "POST /warehouse/counts/{id}/lines", list, id)
+	spoke := w.id(w.do(201, "POST /catalog/products", `{"name":"Spoke","price":120,"hasStock":true}`))
+	w.do(200, "POST /warehouse/counts/{id}/lines", `{"items":[{"productId":"`+spoke+`","note":"found behind the rack"}]}`, id)
+	line := c["lines"].([]any)[0].(map[string]any)["id"].(string)
+	w.do(200, "POST /warehouse/counts/{id}/record", `{"items":[{"lineId":"`+line+`","qty":4}]}`, id)
+	w.do(200, "GET /warehouse/counts", "", "?status=counting&sort=number")
+	w.do(200, "POST /warehouse/counts/{id}/post", "", id)
+	w.do(409, "POST /warehouse/counts/{id}/post", "", id)
+	w.do(409, "POST /warehouse/counts/{id}/cancel", "", id)
+}
+
+// purchases walks the states of purchase orders.
+func (w *walk) purchases(made map[string]string) {
+	line := `"items":[{"productId":"` + made["PRODUCT"] + `","qty":`
+	receive := func(status int, order, qty string) map[string]any {
+		return w.do(status, "POST /warehouse/receipts", `{"warehouseId":"`+made["WAREHOUSE"]+`","purchaseOrderId":"`+order+`",`+line+qty+`}]}`)
+	}
+	order := made["PURCHASE_ORDER"]
+	receive(409, order, "1")
+	w.do(200, "POST /warehouse/purchase-orders/{id}/send", "", order)
+	w.do(409, "PATCH /warehouse/purchase-orders/{id}", `{`+line+`9}]}`, order)
+	first := w.id(receive(201, order, "1"))
+	w.do(200, "GET /warehouse/purchase-orders", "", "?status=sent,partly_received&sort=totalAmount")
+	w.do(409, "POST /warehouse/purchase-orders/{id}/cancel", "", order)
+	w.do(200, "POST /warehouse/purchase-orders/{id}/close", "", order)
+	w.do(409, "POST /warehouse/purchase-orders/{id}/close", "", order)
+	w.do(200, "GET /warehouse/receipts", "", "?purchaseOrderId="+order)
+	w.do(200, "POST /warehouse/receipts/{id}/cancel", "", first)
+	w.do(200, "POST /warehouse/purchase-orders/{id}/cancel", "", order)
+	w.do(409, "POST /warehouse/purchase-orders/{id}/send", "", order)
+	grips := w.id(w.do(201, "POST /catalog/products", `{"name":"Grips","price":1990,"hasStock":true,"defaultSupplierId":"`+made["SUPPLIER"]+`"}`))
+	w.do(201, "POST /warehouse/stocks/adjust", `{"warehouseId":"`+made["WAREHOUSE"]+`","productId":"`+grips+`","reason":"count","targetQty":0,"reorderPoint":5}`)
+	w.do(200, "POST /warehouse/purchase-orders/reorder", `{"warehouseId":"`+made["WAREHOUSE"]+`"}`)
+}
+
+// transfers walks the states of transfers.
+func (w *walk) transfers(made map[string]string) {
+	line := w.do(200, "GET /warehouse/transfers/{id}", "", made["TRANSFER"])["lines"].([]any)[0].(map[string]any)["id"].(string)
+	w.do(200, "POST /warehouse/transfers/{id}/send", "", made["TRANSFER"])
+	w.do(409, "PATCH /warehouse/transfers/{id}", `{"items":[{"productId":"`+made["PRODUCT"]+`","qty":3}]}`, made["TRANSFER"])
+	w.do(200, "GET /warehouse/transfers", "", "?status=sent&sort=number")
+	w.do(200, "POST /warehouse/transfers/{id}/receive", `{"items":[{"lineId":"`+line+`","qty":1.5}]}`, made["TRANSFER"])
+	w.do(409, "POST /warehouse/transfers/{id}/cancel", "", made["TRANSFER"])
+	second := w.id(w.do(201, "POST /warehouse/transfers", `{"toWarehouseId":"`+made["WAREHOUSE"]+`","items":[{"productId":"`+made["PRODUCT"]+`","qty":1}]}`))
+	w.do(200, "POST /warehouse/transfers/{id}/cancel", "", second)
 }
 
 // samples takes the sample of each resource through the operations that all resources have, and returns their ids.
@@ -218,11 +305,23 @@ func (w *walk) bookings(resource, service string) {
 	w.do(200, "POST /scheduling/bookings/{id}/cancel", `{"reason":"The customer is ill"}`, second)
 	w.do(200, "PATCH /scheduling/bookings/{id}/status", `{"status":"confirmed"}`, third)
 	w.do(200, "GET /scheduling/bookings", "", "?sort=startAt&dateFrom=2040-01-03&status=confirmed")
+	dayBefore := func() time.Time { return time.Date(2040, 1, 2, 16, 30, 0, 0, time.UTC) }
+	later := roles.NewDomains(w.all.DB.WithClock(dayBefore), roles.DomainConfig{Policy: rolestest.DefaultPolicy(), Keys: rolestest.Keys()})
+	_, err := later.Scheduling.Remind(w.t.Context())
+	require.NoError(w.t, err)
+	w.do(200, "GET /scheduling/exceptions", "", "?dateFrom=2040-12-01&dateTo=2040-12-31&resourceId="+resource)
+	held := w.do(201, "POST /scheduling/holds", `{"resourceId":"`+resource+`","serviceId":"`+service+`","startAt":"2040-01-03T16:00:00Z","holdMinutes":15}`)
+	w.do(200, "GET /scheduling/holds", "", "?resourceId="+resource)
+	w.do(201, "POST /scheduling/bookings", `{"resourceId":"`+resource+`","serviceId":"`+service+`","startAt":"2040-01-03T16:00:00Z","customerName":"Ida Dellmark","customerPhone":"+49 30 23125 004","holdId":"`+w.id(held)+`"}`)
+	w.do(404, "GET /scheduling/holds/{id}", "", w.id(held))
+	closed := w.id(w.do(201, "POST /scheduling/exceptions", `{"name":"Stocktaking","dateFrom":"2040-01-03"}`))
+	w.do(200, "GET /scheduling/bookings/outside-hours", "", "?dateFrom=2040-01-01&dateTo=2040-01-31")
+	w.do(204, "DELETE /scheduling/exceptions/{id}", "", closed)
 	w.do(200, "GET /catalog/services", "", "?include=costItems")
 	w.do(200, "POST /catalog/services/batch", `{"items":[{"op":"create","body":{"name":"Wheel truing","price":2400}},{"op":"create","body":{}}]}`)
 }
 
-func (w *walk) customers(client string) {
+func (w *walk) customers(client, product string) {
 	w.do(201, "POST /clients", `{"kind":"individual","displayName":"Ida Dellmark"}`)
 	w.do(200, "POST /clients/batch", `{"items":[{"op":"create","body":{"kind":"individual","displayName":"Hotel Speichenhof"}},{"op":"update","id":"`+client+`","body":{"note":"Calls before noon only"}}]}`)
 	w.do(200, "GET /clients", "", "?search=pigeon")
@@ -240,12 +339,29 @@ func (w *walk) customers(client string) {
 	w.do(200, "GET /clients/{id}/assets/{assetId}", "", client, asset)
 	w.do(200, "PATCH /clients/{id}/assets/{assetId}", `{"serialNumber":"VC8-00417"}`, client, asset)
 	w.do(204, "DELETE /clients/{id}/assets/{assetId}", "", client, asset)
+	w.do(201, "POST /clients/{id}/points", `{"delta":150,"note":"For the wait at the anniversary sale"}`, client)
+	w.do(409, "POST /clients/{id}/points", `{"delta":-1000}`, client)
 	w.do(200, "GET /clients/{id}/points", "", client)
+	w.do(200, "GET /clients/{id}/statement", "", client, "?from=2026-11-01&order=asc")
+	w.do(201, "PUT /clients/by-phone/{phone}", `{"kind":"individual","displayName":"Milo Ashgrove"}`, "+49305550199")
+	w.do(200, "PUT /clients/by-phone/{phone}", `{"kind":"individual","displayName":"Milo Ashgrove","note":"Prefers the side entrance"}`, "0049305550199")
+	w.do(201, "PUT /clients/by-email/{email}", `{"kind":"individual","displayName":"Nora Birchfield"}`, "nora@example.com")
+	w.do(200, "PUT /clients/by-email/{email}", `{"kind":"individual","displayName":"Nora Birchfield"}`, "NORA@example.com")
 	gone := w.id(w.do(201, "POST /clients", `{"kind":"individual","displayName":"Rosa Pellworth"}`))
 	w.do(200, "POST /clients/{id}/anonymize", "", gone)
 	w.do(409, "PATCH /clients/{id}", `{"phone":"1"}`, gone)
+	double := w.id(w.do(201, "POST /clients", `{"kind":"individual","displayName":"Milo A."}`))
+	w.do(202, "POST /clients/{id}/merge", `{"intoId":"`+client+`"}`, double)
+	w.do(409, "POST /clients/{id}/merge", `{"intoId":"`+client+`"}`, double)
 	w.do(200, "GET /clients/groups", "")
 	w.do(200, "GET /clients/price-lists", "")
+	list := w.id(w.do(201, "POST /clients/price-lists", `{"name":"Summer fleets"}`))
+	price := w.id(w.do(200, "POST /clients/price-lists/{id}/prices", `{"refId":"`+product+`","price":169900}`, list))
+	w.do(200, "PUT /clients/price-lists/{id}/prices", `{"items":[{"refId":"`+product+`","price":165900}]}`, list)
+	w.do(404, "PUT /clients/price-lists/{id}/prices", `{"items":[{"sku":"FRAME-52","price":89000}]}`, list)
+	w.do(200, "GET /clients/price-lists/{id}/prices", "", list)
+	w.do(204, "DELETE /clients/price-lists/{id}/prices/{priceId}", "", list, price)
+	w.do(204, "DELETE /clients/price-lists/{id}", "", list)
 }
 
 // sales walks orders and returns one.
@@ -255,13 +371,16 @@ func (w *walk) sales(product, client string) string {
 	full := `{"customerId":"` + client + `","items":[{"refId":"` + product + `","qty":2,"modifiers":[{"optionId":"` + option + `"}],"note":"matt black"},{"kind":"custom","name":"Workshop hour","unitPrice":7200,"qty":1.5}],
 		"discountPercent":12.5,"prepaidAmount":20000,"deliveryMethod":"courier","deliveryCost":1500,"deliveryAddressText":"Lindenweg 4, 10115 Berlin","dueAt":"2026-12-01T10:00:00+01:00","source":"shop","externalId":"W-1043","note":"Ring at the side door"}`
 	w.do(200, "POST /orders/preview", strings.Replace(full, `"W-1043"`, `"W-1044"`, 1))
-	order := w.id(w.do(201, "POST /orders", full))
+	made := w.do(201, "POST /orders", full)
+	order := w.id(made)
 	w.do(409, "POST /orders", full)
 	w.do(409, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}],"prepaidAmount":2}`)
 	w.do(404, "POST /orders", `{"items":[{"refId":"`+uuid.NewString()+`"}]}`)
 	w.do(400, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":9007199254740991,"qty":2}]}`)
 	bare := w.id(w.do(201, "POST /orders", `{"items":[{"kind":"custom","name":"Gift wrapping","unitPrice":500}]}`))
 	w.do(200, "GET /orders", "", "?include=lines&sort=number")
+	w.do(200, "GET /orders/sums", "", "?status=new,confirmed&dateFrom=2020-01-01")
+	w.do(200, "POST /orders/changes/batch", `{"items":[{"body":{"orderId":"`+bare+`","assignedToId":"null","status":"confirmed"}},{"body":{"orderId":"`+uuid.NewString()+`","status":"ready"}}]}`)
 	for _, next := range []string{"confirmed", "ready", "completed"} {
 		w.do(200, "POST /orders/{id}/status/{next}", "", order, next)
 	}
@@ -271,8 +390,10 @@ func (w *walk) sales(product, client string) string {
 	w.do(409, "POST /orders/{id}/shipments", "", bare)
 	w.do(200, "GET /orders/{id}/shipments", "", bare)
 	w.do(200, "GET /orders/{id}/shipments/{shipmentId}", "", bare, shipment)
+	w.do(200, "PATCH /orders/{id}/shipments/{shipmentId}", `{"trackingNumber":"GS-7731-DE"}`, bare, shipment)
+	w.do(200, "GET /shipments", "", "?trackingNumber=GS-7731-DE&sort=shippedAt")
 	w.do(200, "POST /orders/{id}/shipments/{shipmentId}/cancel", "", bare, shipment)
-	payment := w.id(w.do(201, "POST /orders/{id}/payments", `{"amount":2000,"method":"card","methodExt":"terminal 2","paidAt":"2026-11-20T10:00:00Z","source":"psp","externalId":"ch_1042","metadata":{"till":"4"},"reference":"R-1042","note":"Paid at the counter"}`, bare))
+	payment := w.id(w.do(201, "POST /orders/{id}/payments", `{"amount":2000,"method":"card","methodExt":"terminal 2","paidAt":"`+time.Now().UTC().Add(-time.Hour).Truncate(time.Minute).Add(time.Second).Format(time.RFC3339)+`","source":"psp","externalId":"ch_1042","metadata":{"till":"4"},"reference":"R-1042","note":"Paid at the counter"}`, bare))
 	w.do(409, "POST /orders/{id}/payments", `{"amount":500,"method":"cash"}`, bare)
 	w.do(400, "POST /orders/{id}/payments", `{"amount":0,"method":"cash"}`, bare)
 	w.do(200, "GET /orders/{id}/payments", "", bare, "?kind=payment&sort=paidAt")
@@ -281,11 +402,35 @@ func (w *walk) sales(product, client string) string {
 	w.do(201, "POST /orders/{id}/payments/{paymentId}/refund", "", bare, payment)
 	w.do(409, "POST /orders/{id}/payments/{paymentId}/refund", "", bare, payment)
 	w.do(200, "GET /payments", "", "?method=card,cash&paidFrom=2026-11-01&externalId=ch_1042")
+	w.do(201, "PUT /orders/{id}/payments/by-external-id/{source}/{externalId}", `{"amount":500,"method":"card"}`, bare, "psp", "ch_1043")
+	w.do(200, "PUT /orders/{id}/payments/by-external-id/{source}/{externalId}", `{"amount":500,"method":"card"}`, bare, "psp", "ch_1043")
 	w.do(200, "POST /orders/{id}/delivery-status/{next}", "", bare, "pending")
 	w.do(409, "POST /orders/{id}/delivery-status/{next}", "", bare, "returned")
-	w.do(200, "POST /orders/{id}/status/{next}", "", bare, "cancelled")
+	w.do(200, "POST /orders/{id}/status/{next}", `{"reason":"The customer has moved"}`, bare, "cancelled")
 	w.do(200, "GET /orders/{id}/history", "", order)
+	w.returns(order, w.id(made["lines"].([]any)[0].(map[string]any)))
 	return order
+}
+
+// returns walks the returns of a completed order, and drops what is not shipped of another one.
+func (w *walk) returns(order, line string) {
+	paid := w.id(w.do(200, "GET /orders/{id}/payments", "", order)["items"].([]any)[0].(map[string]any))
+	one := `"items":[{"orderLineId":"` + line + `","qty":1}]`
+	gone := w.id(w.do(201, "POST /orders/{id}/returns", `{`+one+`,"reason":"Wrong size","fee":500,"source":"shop","externalId":"R-7","refunds":[{"paymentId":"`+paid+`","amount":8000}]}`, order))
+	w.do(409, "POST /orders/{id}/returns", `{"items":[{"orderLineId":"`+line+`","qty":5}]}`, order)
+	w.do(400, "POST /orders/{id}/returns", `{"fee":-1}`, order)
+	w.do(200, "GET /orders/{id}/returns", "", order, "?status=posted")
+	w.do(200, "GET /orders/{id}/returns/{returnId}", "", order, gone)
+	w.do(200, "GET /returns", "", "?returnedFrom=2026-11-01&externalId=R-7")
+	w.do(200, "POST /orders/{id}/returns/{returnId}/cancel", "", order, gone)
+	w.do(409, "POST /orders/{id}/returns/{returnId}/cancel", "", order, gone)
+	both := w.do(201, "POST /orders", `{"items":[{"kind":"custom","name":"Bell","unitPrice":900},{"kind":"custom","name":"Basket","unitPrice":3900}]}`)
+	bell := w.id(both["lines"].([]any)[0].(map[string]any))
+	w.do(201, "POST /orders/{id}/shipments", `{"items":[{"orderLineId":"`+bell+`","qty":1}]}`, w.id(both))
+	w.do(200, "POST /orders/{id}/cancel-unshipped", "", w.id(both))
+	w.do(409, "POST /orders/{id}/cancel-unshipped", "", w.id(both))
+	w.do(202, "POST /orders/{id}/mails", `{"document":"confirmation","email":"ada@example.com"}`, w.id(both))
+	w.do(400, "POST /orders/{id}/mails", `{"document":"delivery-note"}`, w.id(both))
 }
 
 // pipeline walks a lead and a deal to their ends.
@@ -344,6 +489,7 @@ func (w *walk) cashier(shift, sale, product string) {
 	w.do(200, "GET /shifts/current", "")
 	w.do(201, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`","qty":2}],"paymentMethod":"cash","receivedAmount":1000000}`)
 	w.do(400, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`"}],"paymentMethod":"mixed"}`)
+	w.do(200, "GET /sales/sums", "", "?kind=all&dateFrom=2020-01-01")
 	w.do(200, "GET /sales", "", "?include=lines,payments&kind=sale")
 	w.do(200, "PATCH /sales/{id}", `{"metadata":{"till":"4"}}`, sale)
 	body := `{"shiftId":"` + shift + `","items":[{"refId":"` + product + `","qty":2}],"paymentMethod":"cash"}`
@@ -356,6 +502,8 @@ func (w *walk) cashier(shift, sale, product string) {
 	w.do(409, "POST /sales/{id}/refund", one, w.id(sold))
 	w.do(200, "GET /sales", "", "?refundOfSaleId="+w.id(sold)+"&kind=refund")
 	w.do(404, "POST /sales/{id}/refund", one, sale)
+	w.do(202, "POST /sales/{id}/mails", `{"email":"ada@example.com"}`, w.id(sold))
+	w.do(400, "POST /sales/{id}/mails", "", w.id(sold))
 	moved := w.id(w.do(201, "POST /shifts/{id}/cash-movements", aMovement, shift))
 	w.do(200, "GET /shifts/{id}/cash-movements/{movementId}", "", shift, moved)
 	w.do(409, "POST /shifts/{id}/cash-movements", `{"type":"out","amount":9007199254740991,"reason":"all of it"}`, shift)
@@ -397,11 +545,18 @@ func (w *walk) jobs(sub string) {
 	w.t.Helper()
 	export := w.id(w.do(202, "POST /exports", `{"resource":"suppliers","filters":{"search":"wheel"},"format":"csv"}`))
 	w.do(400, "POST /exports", `{"resource":"planets"}`)
+	w.do(200, "POST /imports/preview", rolestest.ATable, "?resource=suppliers")
+	w.do(400, "POST /imports/preview", rolestest.ATable, "?resource=planets")
 	w.do(202, "POST /imports", rolestest.ATable, "?resource=suppliers")
+	checked := w.id(w.do(202, "POST /imports", rolestest.ATable+"x,Lake\n", "?resource=suppliers&dryRun=true"))
+	w.do(409, "POST /imports/{id}/run", "", checked)
+	w.do(409, "GET /imports/{id}/refused", "", checked)
 	w.do(400, "POST /imports", rolestest.ATable, "?resource=suppliers&key=sku")
 	w.with(w.issue("warehouse:read"), nil, 403, "POST /imports", rolestest.ATable, "?resource=suppliers")
 	w.do(409, "GET /jobs/{id}/result", "", export)
 	replay := w.id(w.do(202, "POST /webhooks/subscriptions/{id}/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","status":"all"}`, sub))
+	w.do(200, "POST /catalog/products/bulk-price/preview", `{"filter":{},"rule":{"type":"percent","value":2.5,"roundTo":10}}`)
+	w.do(400, "POST /catalog/products/bulk-price/preview", `{"filter":{},"rule":{"type":"set","value":-1}}`)
 	prices := w.id(w.do(202, "POST /catalog/products/bulk-price", `{"filter":{},"rule":{"type":"percent","value":2.5,"roundTo":10}}`))
 	w.do(400, "POST /catalog/products/bulk-price", `{"filter":{},"rule":{"type":"set","value":-1}}`)
 	w.do(404, "POST /catalog/products/bulk-price", `{"filter":{"categoryId":"`+uuid.NewString()+`"},"rule":{"type":"set","value":1}}`)
@@ -413,10 +568,14 @@ func (w *walk) jobs(sub string) {
 	w.do(409, "POST /jobs/{id}/pause", "", slow)
 	w.do(409, "POST /jobs/{id}/resume", "", slow)
 	apitest.Background(w.t, w.all.NewWorker(2, slog.New(slog.DiscardHandler)).Run)
-	for _, id := range []string{export, replay, prices} {
+	for _, id := range []string{export, replay, prices, checked} {
 		require.Eventually(w.t, func() bool { return strings.Contains(string(w.page("/jobs/"+id)), `"status":"done"`) }, time.Minute, 20*time.Millisecond)
 		w.do(200, "GET /jobs/{id}", "", id)
 	}
+	w.do(200, "GET /imports/{id}/refused", "", checked)
+	w.do(202, "POST /imports/{id}/run", "", checked)
+	w.do(409, "POST /imports/{id}/run", "", checked)
+	w.do(200, "GET /jobs", "", "?limit=2") // of which none is under way
 	w.do(200, "GET /jobs/{id}/result", "", export)
 	w.do(404, "GET /jobs/{id}", "", uuid.NewString())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -31,11 +32,12 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.stores(made)
 	w.upserts(made)
 	w.largeBatches()
-	w.customers(made["CLIENT"])
+	w.customers(made["CLIENT"], made["PRODUCT"])
 	order := w.sales(made["PRODUCT"], made["CLIENT"])
 	w.pipeline(made["LEAD"], made["DEAL"], made["DEAL_TYPE"])
 	w.cashier(made["SHIFT"], made["SALE"], made["PRODUCT"])
 	w.bookings(made["RESOURCE"], made["SERVICE"])
+	require.NoError(t, w.all.StockAnnouncer(slog.New(slog.DiscardHandler)).Announce(t.Context(), func() bool { return true }))
 	w.reports()
 	w.hooks(made["WEBHOOK_SUBSCRIPTION"])
 	w.jobs(made["WEBHOOK_SUBSCRIPTION"])
@@ -51,6 +53,7 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.refusals()
 	w.requests(order)
 	w.everyOperationIsSeen()
+	w.everyHeaderIsSent(t)
 	w.record.settle(t)
 }
 
@@ -112,9 +115,9 @@ func (w *walk) refusals() {
 			}
 		}
 		// Each from an address of its own: failures of one address are limited.
-		w.with("", http.Header{"X-Forwarded-For": {fmt.Sprintf("192.0.2.%d", n)}}, 401, op, "", nowhere...)
+		w.with("", http.Header{"X-Forwarded-For": {fmt.Sprintf("198.18.%d.%d", n/256, n%256)}}, 401, op, "", nowhere...)
 		n++
-		if path != "/token" && path != "/company" && path != "/reports/payments" && path != "/imports" && !strings.HasPrefix(path, "/jobs/") { // any valid token may ask for these
+		if path != "/token" && path != "/company" && path != "/reports/payments" && !strings.HasPrefix(path, "/imports") && path != "/jobs" && !strings.HasPrefix(path, "/jobs/") { // any valid token may ask for these
 			w.with(narrow, nil, 403, op, "", nowhere...)
 		}
 		if len(nowhere) > 0 {
@@ -131,6 +134,11 @@ func (w *walk) refusals() {
 	client := w.id(w.with(w.token, key.Clone(), 201, "POST /clients", `{"kind":"individual","displayName":"One"}`))
 	w.with(w.token, key.Clone(), 201, "POST /clients", `{"kind":"individual","displayName":"One"}`)
 	w.with(w.token, key.Clone(), 422, "POST /clients", `{"kind":"individual","displayName":"Two"}`)
+	for range 30 {
+		w.with("nobody", http.Header{"X-Forwarded-For": {"198.51.100.1"}}, 401, "GET /token", "")
+	}
+	w.with("nobody", http.Header{"X-Forwarded-For": {"198.51.100.1"}}, 429, "GET /token", "")
+	w.with(w.token, http.Header{"Content-Encoding": {"gzip"}}, 415, "POST /orders", "{}")
 	w.with(w.token, http.Header{"If-Match": {`"7"`}}, 412, "PATCH /clients/{id}", `{}`, client)
 }
 

@@ -50,11 +50,11 @@ type walk struct {
 
 func newWalk(t *testing.T, d *db.DB) *walk {
 	t.Helper()
-	all := roles.NewDomains(d, roles.DomainConfig{Policy: rolestest.DefaultPolicy(), AllowInsecure: true, Keys: rolestest.Keys(), Operators: rolestest.Operators()})
+	all := roles.NewDomains(d, roles.DomainConfig{Policy: rolestest.DefaultPolicy(), AllowInsecure: true, Keys: rolestest.Keys(), Operators: rolestest.Operators(), Download: download})
 	w := &walk{promises: readPromises(t, descriptionFile), t: t, all: all, seen: map[string][]int{}}
 	w.served = requests.NewLog(requests.LogConfig{DB: d, Log: slog.New(slog.DiscardHandler)})
 	w.api = all.NewAPI(httpapi.Config{Requests: w.served, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
-	made, err := all.CreateCompany(t.Context(), company.NewCompany{Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, Locale: "de-DE"})
+	made, err := all.CreateCompany(t.Context(), company.NewCompany{Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, Locale: "de-DE", Bookings: company.NewBookingSettings{Reminders: []int32{1440, 120}}})
 	require.NoError(t, err)
 	w.company = made.ID
 	w.admin = newAdminWalk(t, all, made.ID)
@@ -110,6 +110,7 @@ func (w *walk) with(token string, header http.Header, status int, op, body strin
 	if media := res.Header.Get("Content-Type"); media == "" || strings.HasPrefix(media, "application/json") {
 		require.NoError(w.t, w.checkAnswer(op, status, raw))
 	}
+	require.NoError(w.t, w.checkHeaders(op, status, res.Header))
 	w.seen[op] = append(w.seen[op], status)
 	w.record.record(op, path, body, status, res.Header.Get("Content-Type"), raw)
 	if status == http.StatusCreated {
@@ -132,7 +133,7 @@ func (w *walk) page(path string) []byte {
 // withoutURL are the operations that create what has no address of its own.
 //
 //nolint:gochecknoglobals // a constant table
-var withoutURL = []string{"POST /clients/{id}/interactions", "POST /warehouse/stocks/adjust"}
+var withoutURL = []string{"POST /clients/{id}/interactions", "POST /clients/{id}/points", "POST /warehouse/stocks/adjust"}
 
 // located checks that the record that an operation created is read at the address in its answer.
 func (w *walk) located(op, location string) {

@@ -72,7 +72,7 @@ func (f *DispatcherFlags) Check() error {
 	case f.RetryDelays[0] <= 0 || !slices.IsSorted(f.RetryDelays):
 		errs = append(errs, errors.New("--retry-delays: delays must be above 0 and ascending"))
 	}
-	if _, err := f.egressProxy(); err != nil {
+	if _, err := egressProxy(f.EgressProxy); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -87,11 +87,11 @@ func (c *DispatcherCmd) Check() error {
 }
 
 // egressProxy is the proxy; nil without one.
-func (f *DispatcherFlags) egressProxy() (*url.URL, error) {
-	if f.EgressProxy == "" {
-		return nil, nil //nolint:nilnil // requests go straight to receivers
+func egressProxy(flag string) (*url.URL, error) {
+	if flag == "" {
+		return nil, nil //nolint:nilnil // requests go straight to their hosts
 	}
-	proxy, err := egress.ParseProxy(f.EgressProxy)
+	proxy, err := egress.ParseProxy(flag)
 	if err != nil {
 		return nil, fmt.Errorf("--egress-proxy: %w", err)
 	}
@@ -229,7 +229,7 @@ func (d *Dispatcher) sender() (func(context.Context) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := d.egressProxy()
+	proxy, err := egressProxy(d.EgressProxy)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
 
 	"github.com/google/uuid"
@@ -31,18 +32,31 @@ import (
 	"github.com/tradegrid/tradegrid/services/business/calendar"
 	"github.com/tradegrid/tradegrid/services/business/catalog"
 	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/business/codes"
+	"github.com/tradegrid/tradegrid/services/business/counts"
 	"github.com/tradegrid/tradegrid/services/business/deals"
+	"github.com/tradegrid/tradegrid/services/business/document"
 	"github.com/tradegrid/tradegrid/services/business/files"
 	"github.com/tradegrid/tradegrid/services/business/leads"
 	"github.com/tradegrid/tradegrid/services/business/orders"
+	"github.com/tradegrid/tradegrid/services/business/purchases"
 	"github.com/tradegrid/tradegrid/services/business/receipts"
 	"github.com/tradegrid/tradegrid/services/business/reports"
+	"github.com/tradegrid/tradegrid/services/business/returns"
 	"github.com/tradegrid/tradegrid/services/business/sales"
 	"github.com/tradegrid/tradegrid/services/business/scheduling"
 	"github.com/tradegrid/tradegrid/services/business/servicecatalog"
+	"github.com/tradegrid/tradegrid/services/business/stockdoc"
 	"github.com/tradegrid/tradegrid/services/business/suppliers"
+	"github.com/tradegrid/tradegrid/services/business/taxes"
 	"github.com/tradegrid/tradegrid/services/business/trade"
+	"github.com/tradegrid/tradegrid/services/business/transfers"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/business/writeoffs"
+	"github.com/tradegrid/tradegrid/services/console/bookinglink"
+	"github.com/tradegrid/tradegrid/services/console/paper"
+	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/egress"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
@@ -68,7 +82,13 @@ type Domains struct {
 	Clients    *clients.Service
 	Warehouse  *warehouse.Service
 	Suppliers  *suppliers.Service
+	Taxes      *taxes.Service
+	Purchases  *purchases.Service
 	Receipts   *receipts.Service
+	Transfers  *transfers.Service
+	Writeoffs  *writeoffs.Service
+	Counts     *counts.Service
+	Returns    *returns.Service
 	Leads      *leads.Service
 	Orders     *orders.Service
 	Deals      *deals.Service
@@ -78,6 +98,7 @@ type Domains struct {
 	Console    *audit.Service
 	Accounts   *accounts.Service
 	jobs       *jobs.Service
+	imports    *imports.Service
 	Operators  *secret.Operators
 	declared   []domain.Domain
 	external   []externalService
@@ -87,6 +108,7 @@ type Domains struct {
 	Events     *event.Registry
 	Access     *access.Registry
 	Keys       *secret.Keys
+	texts      web.CustomerTexts // of what companies tell their customers
 }
 
 // DomainConfig is what the domains of a process take of its flags.
@@ -101,62 +123,107 @@ type DomainConfig struct {
 	Provider      *accounts.Provider // by which people sign in to the console, too; nil = none
 	Files         blob.Store         // contents of files; nil = in the database
 	FileQuota     *quota.Meter       // bytes of files; nil = no quota
+	EgressProxy   *url.URL           // for downloads of images; nil = direct
+	Download      files.Download     // nil = over HTTP, by the guard of webhooks
 	Log           *slog.Logger
+}
+
+// download is how images are downloaded: by a client of its own with the guard of the dispatcher, so that no receiver waits for them.
+func (c *DomainConfig) download() files.Download {
+	if c.Download != nil {
+		return c.Download
+	}
+	client := egress.New(egress.Config{AllowPrivate: c.AllowInsecure, Proxy: c.EgressProxy})
+	return func(ctx context.Context, address string, limit int64) ([]byte, error) {
+		body, err := client.Download(ctx, address, limit)
+		if text, kind, ok := egress.Reason(err); ok {
+			return nil, &files.FetchError{Reason: string(kind), Text: text}
+		}
+		return body, err
+	}
 }
 
 // NewDomains makes the services. Without a database they can only be described. A domain follows those that it needs and those
 // that its samples refer to.
 func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 	all := &Domains{DB: d, Policy: cfg.Policy, Lists: newLists(d), Events: event.NewRegistry(), Access: access.NewRegistry(nil, nil), Keys: cfg.Keys, Operators: cfg.Operators}
+	var err error
+	if all.texts, err = web.NewCustomerTexts(); err != nil {
+		panic(err) // the texts are part of the program
+	}
 	numbers := numbering.New(numbering.Config{DB: d})
 	all.Company = add(all, company.Domain(), company.New(company.Config{
-		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.Access, Log: cfg.Log, CellSettings: company.CellSettings{Cell: cfg.Cell},
+		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Reminders: scheduling.Replan, Access: all.Access, Log: cfg.Log, CellSettings: company.CellSettings{Cell: cfg.Cell},
 	}), withAPI, withAdminAPI)
 	if cfg.Files == nil && d != nil {
 		cfg.Files = blob.NewDatabase(d)
 	}
 	all.Files = add(all, files.Domain(), files.New(files.Config{
-		DB: d, Store: cfg.Files, Keys: cfg.Keys, Quota: cfg.FileQuota, Root: cfg.PublicURL + httpapi.BasePath, Log: cfg.Log,
+		DB: d, Store: cfg.Files, Keys: cfg.Keys, Quota: cfg.FileQuota, Download: cfg.download(), Root: cfg.PublicURL + httpapi.BasePath, Log: cfg.Log,
 	}), withAPI)
 	all.Accounts = add(all, accounts.Domain(), accounts.New(accounts.Config{
 		DB: d, Keys: cfg.Keys, Active: all.Company.SignsIn, URL: cfg.ConsoleURL, Provider: cfg.Provider, Log: cfg.Log,
 	}))
+	all.Taxes = add(all, taxes.Domain(), taxes.New(d), withAPI, withAdminAPI, withDemo)
 	all.Catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
-		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: servicecatalog.InCategories{},
+		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, TaxRates: taxes.Active, Services: servicecatalog.InCategories{},
 	}), withAPI, withAdminAPI, withJobs)
 	items := documentItems{all.Catalog}
 	all.Offerings = add(all, servicecatalog.Domain(), servicecatalog.New(servicecatalog.Config{
-		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
+		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits, TaxRates: taxes.Active,
 	}), withAPI)
 	events := add(all, calendar.Domain(), calendar.New())
 	all.Warehouse = add(all, warehouse.Domain(), warehouse.New(warehouse.Config{
 		DB: d, Products: all.Catalog, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: all.Company, Branches: all.Company,
 	}), withAPI, withAdminAPI)
 	all.Suppliers = add(all, suppliers.Domain(), suppliers.New(suppliers.Config{DB: d, Products: all.Catalog}), withAPI, withDemo)
-	all.Receipts = add(all, receipts.Domain(), receipts.New(receipts.Config{
-		DB: d, Catalog: all.Catalog, Stock: all.Warehouse, Suppliers: suppliers.Names, Users: all.Company.UserNames,
+	goods := stockdoc.Sources{Catalog: all.Catalog, Stock: all.Warehouse, Suppliers: suppliers.Names, Users: all.Company.UserNames}
+	all.Purchases = add(all, purchases.Domain(), purchases.New(purchases.Config{
+		DB: d, Sources: goods, Levels: all.Warehouse, DefaultSuppliers: catalog.DefaultSuppliers,
 	}), withAPI)
-	all.Clients = add(all, clients.Domain(), clients.New(clients.Config{DB: d, Users: all.Company, Items: items}), withAPI, withAdminAPI)
+	all.Receipts = add(all, receipts.Domain(), receipts.New(receipts.Config{DB: d, Sources: goods, PurchaseOrders: all.Purchases}), withAPI)
+	all.Transfers = add(all, transfers.Domain(), transfers.New(transfers.Config{DB: d, Sources: goods}), withAPI)
+	all.Writeoffs = add(all, writeoffs.Domain(), writeoffs.New(writeoffs.Config{DB: d, Sources: goods}), withAPI)
+	all.Returns = add(all, returns.Domain(), returns.New(returns.Config{DB: d, Sources: goods, Receipts: receipts.Known}), withAPI)
+	all.Counts = add(all, counts.Domain(), counts.New(counts.Config{DB: d, Sources: goods, Levels: all.Warehouse}), withAPI)
+	all.Clients = add(all, clients.Domain(), clients.New(clients.Config{
+		DB: d, Lists: all.Lists, Users: all.Company, Items: items,
+		Follow: []document.Follow{orders.OfClient(), deals.OfClient(), sales.OfClient(), leads.OfClient(), scheduling.OfClient(), calendar.OfClient()},
+	}), withAPI, withAdminAPI, withJobs)
+	add(all, codes.Domain(), codes.New(d), withAPI, withAdminAPI, withDemo)
+	letters := paper.Letters{
+		Files: all.Files, Texts: all.texts, Client: all.Clients.Named,
+		Settings: func(ctx context.Context, id tenant.ID) (company.Settings, error) {
+			return all.Company.Header(ctx, d, id)
+		},
+		Payments: func(ctx context.Context, by access.Caller, order uuid.UUID) ([]orders.Payment, error) {
+			return all.Orders.Paid(ctx, by, order)
+		},
+	}
 	all.Orders = add(all, orders.Domain(), orders.New(orders.Config{
-		DB: d, Numbers: numbers, Catalog: items, Clients: all.Clients, Stock: all.Warehouse, Users: all.Company,
+		DB: d, Numbers: numbers, Catalog: items, Taxes: taxes.Percents, Clients: all.Clients, Stock: all.Warehouse, Users: all.Company,
 		PriceLists: all.Clients, Addresses: all.Clients, Assets: clients.KnownAssets, Deals: deals.Known,
+		Channels: codes.Channel, Methods: codes.DeliveryMethod, Letter: letters.OfOrder,
 	}), withAPI)
 	all.Sales = add(all, sales.Domain(), sales.New(sales.Config{
-		DB: d, Numbers: numbers, Catalog: items, Clients: all.Clients, Stock: all.Warehouse, Users: all.Company,
-		Branches: all.Company, PriceLists: all.Clients,
+		DB: d, Numbers: numbers, Catalog: items, Taxes: taxes.Percents, Clients: all.Clients, Stock: all.Warehouse, Users: all.Company,
+		Branches: all.Company, PriceLists: all.Clients, Letter: letters.OfSale,
 	}), withAPI)
 	all.Scheduling = add(all, scheduling.Domain(), scheduling.New(scheduling.Config{
 		DB: d, Calendar: events, Clients: all.Clients, Service: servicecatalog.Booked, Services: servicecatalog.Known,
-		Users: all.Company.KnownUsers, Branches: all.Company.KnownBranches,
+		Users: all.Company.KnownUsers, Branches: all.Company.KnownBranches, Keys: cfg.Keys, Customer: all.Company.AsCustomer,
+		Letter: bookinglink.NewLetters(all.texts).Write, Log: cfg.Log,
 	}), withAPI, withAdminAPI)
 	all.Deals = add(all, deals.Domain(), deals.New(deals.Config{
-		DB: d, Access: all.Access, Catalog: items, Clients: all.Clients, Users: all.Company, Branches: all.Company, Calendar: events,
-		PriceLists: all.Clients, Addresses: all.Clients, Assets: clients.KnownAssets, Venues: all.Scheduling,
+		DB: d, Access: all.Access, Catalog: items, Taxes: taxes.Percents, Clients: all.Clients, Users: all.Company, Branches: all.Company, Calendar: events,
+		PriceLists: all.Clients, Addresses: all.Clients, Assets: clients.KnownAssets, Venues: all.Scheduling, Channels: codes.Channel,
 	}), withAPI, withAdminAPI)
 	all.Leads = add(all, leads.Domain(), leads.New(leads.Config{DB: d, Users: all.Company, Clients: all.Clients, Deals: all.Deals}), withAPI)
 	add(all, reports.Domain(), reports.New(reports.Config{
-		DB: d, Lists: all.Lists, Log: cfg.Log, Orders: &orders.Sums, Sales: &sales.Sums, Bookings: &scheduling.Sums,
-		OrderPayments: &orders.PaymentSums, SalePayments: &sales.PaymentSums,
+		DB: d, Lists: all.Lists, Log: cfg.Log, Bookings: &scheduling.Sums,
+		Orders: &orders.Sums, OrderHours: &orders.HourSums, OrderTaxes: &orders.TaxSums, OrderItems: &orders.ItemSums, OrderPayments: &orders.PaymentSums,
+		Sales: &sales.Sums, SaleTills: &sales.TillSums, SaleHours: &sales.HourSums, SaleTaxes: &sales.TaxSums, SaleItems: &sales.ItemSums, SalePayments: &sales.PaymentSums,
+		Products: all.Catalog, Services: servicecatalog.Cards, Categories: catalog.CategoryNames, Users: all.Company.UserNames, Shifts: sales.ShiftNumbers, Branches: warehouse.BranchesOfAll,
 	}), withAPI)
 	// These work on what all of the above declare, and stay last.
 	all.Webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
@@ -164,7 +231,7 @@ func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 	}), withAPI, withJobs)
 	all.jobs = add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}), withAPI, withJobs)
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}), withAPI, withJobs)
-	add(all, imports.Domain(), imports.New(imports.Config{DB: d, Warehouses: all.Warehouse.WarehouseIDs}), withAPI, withJobs)
+	all.imports = add(all, imports.Domain(), imports.New(imports.Config{DB: d, Warehouses: all.Warehouse.WarehouseIDs, Image: all.Files.Fetch}), withAPI, withJobs)
 	add(all, requests.Domain(), requests.New(requests.Config{DB: d}), withAPI)
 	all.Console = add(all, audit.Domain(), audit.New(audit.Config{DB: d, Operators: cfg.Operators, Access: all.Access}), withAdminAPI)
 	all.Events.Recorded = schemas.Examples(schemas.EventExamples)
@@ -262,6 +329,22 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 	return all, nil
 }
 
+// NamedItems finds the items of lines that name them by something else than ids, in as many round trips as products take.
+func (d documentItems) NamedItems(ctx context.Context, q db.Querier, company tenant.ID, names []trade.ItemName) (map[trade.ItemName][]trade.ItemRef, error) {
+	var products, services map[trade.ItemName][]trade.ItemRef
+	err := batchloader.Load(ctx, q, func(ctx context.Context, q db.Querier) (err error) {
+		products, err = d.catalog.NamedItems(ctx, q, company, names)
+		return err
+	}, func(ctx context.Context, q db.Querier) (err error) {
+		services, err = servicecatalog.NamedItems(ctx, q, company, names)
+		return err
+	})
+	all := map[trade.ItemName][]trade.ItemRef{}
+	maps.Copy(all, products)
+	maps.Copy(all, services)
+	return all, err
+}
+
 // apiConfig adds what both APIs share.
 func (all *Domains) apiConfig(cfg httpapi.Config) httpapi.Config {
 	cfg.Lists = all.Lists
@@ -283,6 +366,7 @@ func (all *Domains) NewAPI(cfg httpapi.Config) *httpapi.API {
 	for _, s := range all.external {
 		s.Register(api)
 	}
+	api.ServePage(scheduling.LinkPath, bookinglink.NewPage(all.Scheduling, all.texts))
 	return api
 }
 
@@ -303,6 +387,11 @@ func (all *Domains) StockReconciler(log *slog.Logger) *warehouse.Reconciler {
 	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
 		DB: all.DB, Reserves: all.Orders.Reserved, Companies: all.Company.IDs, Log: log,
 	})
+}
+
+// StockAnnouncer tells the changes of available stock of all companies.
+func (all *Domains) StockAnnouncer(log *slog.Logger) *warehouse.Announcer {
+	return warehouse.NewAnnouncer(all.Warehouse, log)
 }
 
 // NewPlatform makes what operators look after; nil brokers = there are none.
@@ -332,11 +421,11 @@ func (all *Domains) SetStock(ctx context.Context, tx *db.Tx, id tenant.ID, produ
 	if !ok {
 		return fmt.Errorf("company %s has no default warehouse", id)
 	}
-	_, err = all.Warehouse.SetStock(ctx, tx, DemoCaller(id), warehouse.Adjustment{ProductID: product, WarehouseID: w, TargetQty: pieces, Reason: reason})
+	_, err = all.Warehouse.SetStock(ctx, tx, DemoCaller(id), warehouse.Adjustment{ProductID: product, WarehouseID: w, TargetQty: &pieces, Reason: reason})
 	return err
 }
 
 // DemoCaller may sell what is not in stock, as demo and load data do.
 func DemoCaller(id tenant.ID) access.Caller {
-	return access.Caller{Principal: &access.Principal{Company: id, Settings: access.Settings{StockPolicy: access.StockAllowNegative}}}
+	return access.Caller{Principal: &access.Principal{Company: id, Subscriptions: access.MaxSubscriptions, Settings: access.Settings{StockPolicy: access.StockAllowNegative}}}
 }

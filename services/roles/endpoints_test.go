@@ -25,6 +25,7 @@ DELETE /catalog/products/{id} 200 catalog catalog
 GET /catalog/products/{id}/variants 200 catalog catalog
 POST /catalog/products/batch 200 catalog catalog | items
 POST /catalog/products/bulk-price 202 catalog catalog | filter rule
+POST /catalog/products/bulk-price/preview 200 catalog catalog | filter rule
 GET /catalog/services 200 catalog catalog page pageSize search categoryId status priceMin priceMax priceModel sort order include
 POST /catalog/services 201 catalog catalog | ` + serviceBody + `
 GET /catalog/services/{id} 200 catalog catalog
@@ -71,7 +72,9 @@ POST /leads/{id}/convert 201 leads marketing
 POST /leads/{id}/convert-deal 201 leads marketing | typeId
 GET /orders 200 orders orders page pageSize search sort order status paymentStatus assignedToId createdById customerId dateFrom dateTo dueFrom dueTo include
 POST /orders 201 orders orders | ` + orderBody + ` dealId warehouseId
+POST /orders/changes/batch 200 orders orders | items
 POST /orders/preview 200 orders orders | ` + orderBody + `
+GET /orders/sums 200 orders orders search status paymentStatus assignedToId createdById customerId dateFrom dateTo dueFrom dueTo
 GET /orders/{id} 200 orders orders
 PATCH /orders/{id} 200 orders orders | ` + orderBody + ` warehouseId
 POST /orders/{id}/status/{next} 200 orders orders
@@ -84,8 +87,15 @@ POST /orders/{id}/shipments/{shipmentId}/cancel 200 orders orders
 GET /orders/{id}/payments 200 orders orders page pageSize search sort order kind method paidFrom paidTo externalId source reference
 POST /orders/{id}/payments 201 orders orders | amount method paidAt methodExt source externalId metadata reference note
 GET /orders/{id}/payments/{paymentId} 200 orders orders
+PUT /orders/{id}/payments/by-external-id/{source}/{externalId} 200 orders orders | amount method paidAt methodExt source externalId metadata reference note
 POST /orders/{id}/payments/{paymentId}/refund 201 orders orders | amount reason method paidAt methodExt source externalId metadata reference note
 GET /payments 200 orders orders page pageSize search sort order kind method paidFrom paidTo externalId source reference orderId
+POST /orders/{id}/cancel-unshipped 200 orders orders | items
+GET /orders/{id}/returns 200 orders orders page pageSize search sort order status number returnedFrom returnedTo externalId source
+POST /orders/{id}/returns 201 orders orders | items reason note restock warehouseId returnedAt deliveryAmount fee refunds source externalId metadata
+GET /orders/{id}/returns/{returnId} 200 orders orders
+POST /orders/{id}/returns/{returnId}/cancel 200 orders orders
+GET /returns 200 orders orders page pageSize search sort order status number returnedFrom returnedTo externalId source orderId
 GET /deals/lost-reasons 200 deals deals includeInactive
 GET /deals/sources 200 deals deals includeInactive
 GET /deals/types 200 deals deals includeInactive
@@ -100,6 +110,7 @@ GET /sales 200 sales cashier page pageSize search sort order shiftId cashierId p
 GET /sales 200 sales cashier refundStatus refundOfSaleId
 POST /sales 201 sales cashier | shiftId items paymentMethod discountPercent paymentMethodExt receivedAmount customerId redeemPoints customerName customerPhone channel payments cashierId
 POST /sales/preview 200 sales cashier | shiftId items paymentMethod discountPercent receivedAmount customerId redeemPoints payments cashierId
+GET /sales/sums 200 sales cashier search kind shiftId customerId dateFrom dateTo
 GET /sales/{id} 200 sales cashier
 POST /sales/{id}/refund 200 sales cashier | items payments reason cashierId
 POST /shifts/open 201 sales cashier | openingCash cashierId

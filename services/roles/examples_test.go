@@ -163,7 +163,11 @@ func (r *exampleRecorder) examplesOf(t *testing.T, id string) (all []any) {
 		switch media := rolestest.MediaOf(e.body); {
 		case e.body == "":
 		case media == "application/json":
-			fields = append(fields, member{"body", s.value("", ordered(t, []byte(e.body)))})
+			body := ordered(t, []byte(e.body))
+			if len(e.body) > maxExample {
+				fields, body = append(fields, member{"shortened", true}), shorten(body)
+			}
+			fields = append(fields, member{"body", s.value("", body)})
 		case strings.HasPrefix(media, "text/"):
 			fields = append(fields, member{"bodyMedia", media}, member{"body", s.text(e.body)})
 		}

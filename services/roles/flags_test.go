@@ -35,11 +35,11 @@ func TestMailServerFromAFile(t *testing.T) {
 func TestEgressProxyIsAnOption(t *testing.T) {
 	t.Parallel()
 	f := DispatcherFlags{EgressProxy: "http://proxy.example:3128"}
-	proxy, err := f.egressProxy()
+	proxy, err := egressProxy(f.EgressProxy)
 	require.NoError(t, err)
 	require.Equal(t, f.EgressProxy, proxy.String())
 	f.EgressProxy = ""
-	proxy, err = f.egressProxy()
+	proxy, err = egressProxy(f.EgressProxy)
 	require.NoError(t, err)
 	require.Nil(t, proxy)
 }

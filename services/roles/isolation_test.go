@@ -70,21 +70,23 @@ func fill(t *testing.T, n *rolestest.Node) *records {
 	r.id["{priceId}"] = prices.ID(t)
 	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	add("{paymentId}", "/orders/"+r.id["ORDER"]+"/payments", aPayment)
+	add("{returnId}", "/orders/"+r.id["ORDER"]+"/returns", `{}`)
 	sent := owner.OK(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.Body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.Raw)
 	add("FILE", "/files", rolestest.APicture())
-	r.id["JOB"] = exported(t, n, owner)
+	r.id["JOB"] = imported(t, n, owner)
+	r.id["{phone}"], r.id["{email}"] = "+49301234567", "office@example.com"
 	n.LogRequests(t)
 	logged := owner.OK(t, "GET", "/requests?limit=1", "")
 	r.id["REQUEST"] = logged.Body["items"].([]any)[0].(map[string]any)["id"].(string)
 	return r
 }
 
-// exported runs an export to its end and returns the id of its job.
-func exported(t *testing.T, n *rolestest.Node, owner rolestest.Client) string {
+// imported checks a file with a row that is refused, and returns the id of the job.
+func imported(t *testing.T, n *rolestest.Node, owner rolestest.Client) string {
 	t.Helper()
-	id := owner.OK(t, "POST", "/exports", `{"resource":"suppliers"}`).ID(t)
+	id := owner.OK(t, "POST", "/imports?resource=suppliers&dryRun=true", rolestest.AHeader+"x,Wrong\n").ID(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan error, 1)
@@ -115,7 +117,7 @@ func (r *records) awaitEvent(t *testing.T) {
 func ofRecord(n *rolestest.Node) map[string][2]string {
 	known := map[string][2]string{
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
-		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
+		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"}, "getRefusedRows": {"JOB"}, "runImport": {"JOB"},
 		"pauseJob": {"JOB"}, "resumeJob": {"JOB"}, "cancelJob": {"JOB"},
 		"getFile": {"FILE"}, "getFileContent": {"FILE"}, "deleteFile": {"FILE"},
 	}
@@ -124,9 +126,12 @@ func ofRecord(n *rolestest.Node) map[string][2]string {
 		"createCashMovement":  aMovement,
 		"setBookingStatus":    `{"status":"confirmed"}`,
 		"replayWebhookEvents": `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`,
-		"updateClientAddress": `{"city":"Rome"}`, "updateClientAsset": `{"note":"x"}`,
+		"updateClientAddress": `{"city":"Rome"}`, "updateClientAsset": `{"note":"x"}`, "updateShipment": `{"carrier":"x"}`,
+		"addCountLines": `{"items":[{"productId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}]}`,
+		"recordCount":   `{"items":[{"lineId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55","qty":1}]}`,
 		"setLeadStatus": `{"status":"spam"}`, "assignLead": `{"assigneeId":null}`,
 		"moveDeal": aMove, "moveDealByPost": aMove,
+		"mailOrder": `{"document":"confirmation","email":"ada@example.com"}`, "mailSale": `{"email":"ada@example.com"}`,
 	}
 	for _, op := range n.API.Ops() {
 		if s, body, ok := sampleOf(op); ok && !op.AlsoCreates {
@@ -182,12 +187,12 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 		}
 		asked++
 		for what, id := range map[string]string{"theirs": theirs.id[of[0]], "nobody's": uuid.NewString()} {
-			got := me.Do(t, op.Method, theirs.at(op, id), of[1])
+			got := me.Do(t, op.Method, theirs.at(op, id), rolestest.FillIn(of[1], theirs.id))
 			got.Refused(t, 404, of[0]+"_NOT_FOUND", what+": "+rolestest.Name(op))
 		}
 		// A condition must not tell that there is something it could hold for.
 		if op.Mutating() {
-			me.Do(t, op.Method, theirs.at(op, theirs.id[of[0]]), of[1], "If-Match", `"999"`).Refused(t, 404, of[0]+"_NOT_FOUND", rolestest.Name(op))
+			me.Do(t, op.Method, theirs.at(op, theirs.id[of[0]]), rolestest.FillIn(of[1], theirs.id), "If-Match", `"999"`).Refused(t, 404, of[0]+"_NOT_FOUND", rolestest.Name(op))
 		}
 	}
 	require.Equal(t, len(known), asked)
@@ -212,6 +217,14 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"POST", "/warehouse/receipts", `{"warehouseId":"WAREHOUSE","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
 		{"POST", "/warehouse/receipts", `{"warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].productId"},
 		{"POST", "/warehouse/receipts", `{"supplierId":"SUPPLIER","warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "SUPPLIER_NOT_FOUND", "supplierId"},
+		{"POST", "/warehouse/transfers", `{"toWarehouseId":"WAREHOUSE","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "WAREHOUSE_NOT_FOUND", "toWarehouseId"},
+		{"POST", "/warehouse/transfers", `{"toWarehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].productId"},
+		{"POST", "/warehouse/write-offs", `{"warehouseId":"WAREHOUSE","reason":"lost","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/counts", `{"warehouseId":"WAREHOUSE"}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/counts", `{"items":[{"productId":"PRODUCT"}]}`, "PRODUCT_NOT_FOUND", "items[0].productId"},
+		{"POST", "/warehouse/purchase-orders", `{"supplierId":"SUPPLIER","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "SUPPLIER_NOT_FOUND", "supplierId"},
+		{"POST", "/warehouse/supplier-returns", `{"supplierId":"SUPPLIER","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "SUPPLIER_NOT_FOUND", "supplierId"},
+		{"POST", "/warehouse/supplier-returns", `{"supplierId":"` + mine.id["SUPPLIER"] + `","receiptId":"RECEIPT","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "RECEIPT_NOT_FOUND", "receiptId"},
 		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},

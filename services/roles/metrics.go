@@ -29,6 +29,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/pkg/store/processes"
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
+	"github.com/tradegrid/tradegrid/services/business/scheduling"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/dispatch"
@@ -74,7 +75,7 @@ func commonMetrics() []prometheus.Collector {
 func roleMetrics(role string) []prometheus.Collector {
 	switch role {
 	case "api":
-		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), groupcommit.Metrics(), loadshed.Metrics(), webhooks.Metrics(), requests.Metrics(), job.Metrics(jobTypes()...))
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), groupcommit.Metrics(), loadshed.Metrics(), webhooks.Metrics(), requests.Metrics(), scheduling.Metrics(), job.Metrics(jobTypes()...))
 	case "console":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), web.Metrics(), accounts.Metrics())
 	case "relay":

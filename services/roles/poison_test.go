@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 
@@ -54,13 +53,9 @@ func apis(t *testing.T) []api {
 // schemasOf are the schemas that a description names.
 func schemasOf(t *testing.T, file string) map[string]any {
 	t.Helper()
-	raw, err := os.ReadFile("../../schemas/openapi/" + file)
-	require.NoError(t, err)
-	var described struct {
-		Components struct{ Schemas map[string]any }
-	}
-	require.NoError(t, json.Unmarshal(raw, &described))
-	return described.Components.Schemas
+	components, _ := description(t, file)["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	return schemas
 }
 
 const nul = "a\x00b"

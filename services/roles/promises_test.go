@@ -3,14 +3,18 @@ package roles_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,6 +24,9 @@ type promises struct {
 	file     string // of the API description
 	compiler *jsonschema.Compiler
 	ops      map[string]map[string]any // method and path → operation
+
+	components map[string]any
+	sent       map[string]bool // headers
 }
 
 // Files of the API descriptions.
@@ -30,10 +37,11 @@ const (
 
 func readPromises(t *testing.T, file string) *promises {
 	t.Helper()
-	p := &promises{file: file, compiler: jsonschema.NewCompiler(), ops: map[string]map[string]any{}}
+	p := &promises{file: file, compiler: jsonschema.NewCompiler(), ops: map[string]map[string]any{}, sent: map[string]bool{}}
 	p.compiler.DefaultDraft(jsonschema.Draft2020)
 	p.compiler.AssertFormat()
 	description := p.add(t, filepath.Join("openapi", file), file)
+	p.components = description["components"].(map[string]any)
 	for path, item := range description["paths"].(map[string]any) {
 		for method, op := range item.(map[string]any) {
 			p.ops[strings.ToUpper(method)+" "+path] = op.(map[string]any)
@@ -105,12 +113,8 @@ func (p *promises) successOf(op string) int {
 
 // checkAnswer holds the answer of an operation against what its description promises for the status.
 func (p *promises) checkAnswer(op string, status int, raw []byte) error {
-	responses, ok := p.ops[op]["responses"].(map[string]any)
-	if !ok {
-		return fmt.Errorf("%s is not described", op)
-	}
-	promised, ok := responses[strconv.Itoa(status)].(map[string]any)
-	if !ok {
+	promised, pointer := p.response(op, status)
+	if promised == nil {
 		return fmt.Errorf("%s answers %d, which is not described: %s", op, status, raw)
 	}
 	if promised["content"] == nil {
@@ -119,7 +123,52 @@ func (p *promises) checkAnswer(op string, status int, raw []byte) error {
 		}
 		return nil
 	}
-	method, path, _ := strings.Cut(op, " ")
-	pointer := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(path)
-	return p.check(fmt.Sprintf("%s#/paths/%s/%s/responses/%d/content/application~1json/schema", p.file, pointer, strings.ToLower(method), status), raw)
+	return p.check(p.file+pointer+"/content/application~1json/schema", raw)
+}
+
+// response is what an operation promises for a status, and the pointer to it; nil if it promises nothing.
+func (p *promises) response(op string, status int) (promised map[string]any, pointer string) {
+	responses, _ := p.ops[op]["responses"].(map[string]any)
+	promised, _ = responses[strconv.Itoa(status)].(map[string]any)
+	if ref, ok := promised["$ref"].(string); ok {
+		return p.components["responses"].(map[string]any)[path.Base(ref)].(map[string]any), ref
+	}
+	method, route, _ := strings.Cut(op, " ")
+	escaped := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(route)
+	return promised, fmt.Sprintf("#/paths/%s/%s/responses/%d", escaped, strings.ToLower(method), status)
+}
+
+// ofTransport are headers that say how a body is sent, and need no description.
+var ofTransport = []string{"Content-Type", "Content-Length", "Content-Encoding", "Vary", "Date", "X-Content-Type-Options"} //nolint:gochecknoglobals // a constant list
+
+// checkHeaders holds the headers of an answer against what its description promises for the status: each is described, and those that
+// always come are there.
+func (p *promises) checkHeaders(op string, status int, got http.Header) error {
+	promised, _ := p.response(op, status)
+	described, _ := promised["headers"].(map[string]any)
+	for name := range got {
+		if slices.Contains(ofTransport, name) {
+			continue
+		}
+		same := func(other string) bool { return http.CanonicalHeaderKey(other) == name }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(described)), same) {
+			return fmt.Errorf("%s answers %d with the header %s, which is not described: see httpapi.Header", op, status, name)
+		}
+		p.sent[name] = true
+	}
+	for name := range described {
+		shared, _ := p.components["headers"].(map[string]any)[name].(map[string]any)
+		if shared["required"] == true && got.Get(name) == "" {
+			return fmt.Errorf("%s answers %d without the header %s, which it promises", op, status, name)
+		}
+	}
+	return nil
+}
+
+// everyHeaderIsSent fails for a described header that no answer had.
+func (p *promises) everyHeaderIsSent(t *testing.T) {
+	t.Helper()
+	for name := range p.components["headers"].(map[string]any) {
+		assert.True(t, p.sent[http.CanonicalHeaderKey(name)], "the header %s is described and no answer had it: add a step", name)
+	}
 }

@@ -79,6 +79,11 @@ func TestReportsFollowTheDomains(t *testing.T) {
 	do("POST", "/scheduling/bookings/"+booking+"/complete", "")
 }
 
+// trades reports whether a step is about what the further groupings sum.
+func trades(step string) bool {
+	return strings.Contains(step, " /orders") || strings.Contains(step, " /sales") || strings.Contains(step, " /shifts")
+}
+
 // Whatever a report sums, the sums that it keeps of old days are those of its records, after each change of a sample of every domain.
 func TestKeptSumsOfReportsAreThoseOfTheRecords(t *testing.T) {
 	t.Parallel()
@@ -86,6 +91,10 @@ func TestKeptSumsOfReportsAreThoseOfTheRecords(t *testing.T) {
 	n := rolestest.NewNode(d.WithClock(func() time.Time { return time.Now().AddDate(0, 0, -3) }), rolestest.Alone())
 	owner, id := n.Owner(t)
 	days := fmt.Sprintf("?from=%s&to=%s", rolestest.Today(-6), rolestest.Today(1))
+	more := map[string][]string{
+		"reportOrders": {"day,tax", "day,branch,hour", "day,branch,product"},
+		"reportSales":  {"day,tax", "day,branch,hour", "day,branch,product", "day,branch,shift,cashier"},
+	}
 	reports := 0
 	check := func(step string) {
 		t.Helper()
@@ -94,13 +103,20 @@ func TestKeptSumsOfReportsAreThoseOfTheRecords(t *testing.T) {
 		for _, op := range n.API.Ops() {
 			if strings.HasPrefix(op.ID, "report") {
 				reports++
-				kept[op.Path] = owner.OK(t, http.MethodGet, op.Path+days, "").Body
+				kept[op.Path+days] = owner.OK(t, http.MethodGet, op.Path+days, "").Body
+			}
+			for _, by := range more[op.ID] {
+				if !trades(step) {
+					break
+				}
+				path := op.Path + days + "&groupBy=" + by
+				kept[path] = owner.OK(t, http.MethodGet, path, "").Body
 			}
 		}
 		_, err := d.Exec(t.Context(), `DELETE FROM day_sums WHERE company_id = $1`, id)
 		require.NoError(t, err)
 		for path, before := range kept {
-			require.Equal(t, owner.OK(t, http.MethodGet, path+days, "").Body, before, "%s after %s: does OnWrite of the table count the change?", path, step)
+			require.Equal(t, owner.OK(t, http.MethodGet, path, "").Body, before, "%s after %s: does OnWrite of the table count the change?", path, step)
 		}
 	}
 	check("nothing")

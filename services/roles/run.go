@@ -145,7 +145,11 @@ func (c *RunCmd) node(ctx context.Context, r *role, client *kgo.Client, log *slo
 	if err != nil {
 		return nil, err
 	}
-	cfg := DomainConfig{Policy: c.Policy, AllowInsecure: c.Egress.AllowInsecure, Keys: keys, Files: store, Log: log}
+	proxy, err := egressProxy(c.EgressProxy)
+	if err != nil {
+		return nil, err
+	}
+	cfg := DomainConfig{Policy: c.Policy, AllowInsecure: c.Egress.AllowInsecure, Keys: keys, Files: store, EgressProxy: proxy, Log: log}
 	if c.AdminTokensFile != "" {
 		if cfg, err = c.domains(cfg); err != nil {
 			return nil, err

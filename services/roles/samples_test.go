@@ -22,7 +22,7 @@ func pathOf(s domain.Sample) string {
 
 // partBodies are bodies of operations on what belongs to a record.
 var partBodies = map[string]string{ //nolint:gochecknoglobals // a constant table
-	"setPrice": aPrice, "createAttributeOption": anOption, "updateAttributeOption": `{"label":"Pale"}`, "updateProductVariant": `{"sortOrder":2}`,
+	"setPrice": aPrice, "setPrices": `{"items":[` + aPrice + `]}`, "adjustClientPoints": `{"delta":5}`, "mergeClient": `{"intoId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`, "createAttributeOption": anOption, "updateAttributeOption": `{"label":"Pale"}`, "updateProductVariant": `{"sortOrder":2}`,
 	"createVariantMatrix": `{"axes":[{"attributeId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55","optionIds":["0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"]}]}`,
 }
 

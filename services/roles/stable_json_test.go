@@ -7,7 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // member is a field of an object that keeps the order of its fields.
@@ -105,6 +108,7 @@ var (
 	exampleFields = map[string]any{ //nolint:gochecknoglobals // a constant table
 		"nextCursor": "b3BhcXVl", "durationMs": json.Number("12"), "boardOrder": json.Number("1795512600000000"), "secretHint": "dHk=", "address": "192.0.2.1", "prefix": "svc_live_example",
 	}
+	exampleForms = map[string]string{"address": "0.0.", "prefix": "svc_"} // how values of fields begin that other records have, too
 )
 
 const (
@@ -130,7 +134,7 @@ func (s *stabilizer) value(key string, v any) any {
 	case nil:
 		return nil
 	case string:
-		if fixed, ok := exampleFields[key].(string); ok && (key != "address" || strings.HasPrefix(v, "0.0.")) {
+		if fixed, ok := exampleFields[key].(string); ok && strings.HasPrefix(v, exampleForms[key]) {
 			return fixed
 		}
 		if stable := s.text(v); stable != v || key != "expiresAt" {
@@ -224,4 +228,18 @@ func shapeOf(v any) string {
 		return "[" + out.String() + "]"
 	}
 	return fmt.Sprintf("%T", v)
+}
+
+// A placeholder stands for what it is the placeholder of, and not for other fields of its name.
+func TestPlaceholdersOfExamples(t *testing.T) {
+	t.Parallel()
+	s := newStabilizer()
+	for key, rows := range map[string]map[string]string{
+		"prefix":  {"BIKE": "BIKE", "svc_test_AbCdEf": "svc_live_example"},
+		"address": {"1 Harbour Lane": "1 Harbour Lane", "0.0.0.0": "192.0.2.1"},
+	} {
+		for given, want := range rows {
+			require.Equal(t, want, s.value(key, given))
+		}
+	}
 }

@@ -14,7 +14,7 @@ import (
 func TestSummariesAreVerbsWithObjects(t *testing.T) {
 	t.Parallel()
 	verb := regexp.MustCompile(`^(Activate|Add|Anonymize|Archive|Assign|Block|Cancel|Close|Complete|Confirm|Convert|Create|Create and update|Create, update and (delete|hide)|Delete|Download|` +
-		`Enable or disable|Explain|Export|Hide|Import|Invite|Issue|List|Mark|Move|Open|Pause|Preview|Read|Record|Refund|Remove|Restore|Resume|Revoke|Rotate|Send|Set|Update|Upload) [a-z]`)
+		`Enable or disable|Explain|Export|Hide|Import|Invite|Issue|List|Mark|Merge|Move|Open|Pause|Post|Preview|Read|Receive|Record|Refund|Remove|Restore|Resume|Revoke|Rotate|Send|Set|Update|Upload) [a-z]`)
 	for _, api := range rolestest.BothAPIs() {
 		for _, op := range api.Ops() {
 			require.Regexp(t, verb, op.Summary, "%s: a summary begins with a verb of the list and an object", op.ID)

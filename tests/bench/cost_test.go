@@ -29,7 +29,7 @@ const (
 //
 //   - orders-1, orders-100: orders of one company and of a hundred, from 64 clients as fast as they get answers
 //   - clients-100: clients of a hundred companies, the same way
-//   - steady: 100 orders a second of a hundred companies
+//   - steady, steady-clients: 100 orders or clients a second of a hundred companies
 //
 // For each of them:
 //
@@ -37,6 +37,7 @@ const (
 //   - <load>-round-trips: statements that roles sent; a batch counts as one
 //   - <load>-commits, <load>-fsyncs, <load>-wal-bytes: of the database
 //   - <load>-switches: of the threads of all roles
+//   - <load>-calls: reads and writes of all roles, which are nearly all of their system calls
 //   - <load>-events/s: from the first request to the last arrival
 //   - <load>-p50-ms, <load>-p99-ms: from a request to the arrival of its webhook
 //   - <role>-peak-MB: most memory that the role has held
@@ -97,15 +98,14 @@ func (p *platform) startRole(all *running, role string, flags ...string) *proces
 func (p *platform) measureCost(all running) {
 	b := p.b
 	client := []byte(`{"kind":"individual","displayName":"Erika Example","phone":"+49 30 5550100","note":"rings twice"}`)
-	order := func(s *shop) (path string, body []byte) { return "/orders", s.order }
+	clientOf := func(*shop) (path string, body []byte) { return "/clients", client }
 	for b.Loop() {
 		p.steady(2 * time.Second) // warm-up
 		p.cost(all, "steady", func() map[string]times { return p.steady(steadyFor) })
-		p.cost(all, "orders-1", func() map[string]times { return p.floodOf(p.shops[:1], order) })
-		p.cost(all, "orders-100", func() map[string]times { return p.floodOf(p.shops, order) })
-		p.cost(all, "clients-100", func() map[string]times {
-			return p.floodOf(p.shops, func(*shop) (string, []byte) { return "/clients", client })
-		})
+		p.cost(all, "steady-clients", func() map[string]times { return p.steadyOf(steadyFor, clientOf) })
+		p.cost(all, "orders-1", func() map[string]times { return p.floodOf(p.shops[:1], orderOf) })
+		p.cost(all, "orders-100", func() map[string]times { return p.floodOf(p.shops, orderOf) })
+		p.cost(all, "clients-100", func() map[string]times { return p.floodOf(p.shops, clientOf) })
 	}
 	for role, process := range all.roles {
 		b.ReportMetric(process.peakMB(), role+"-peak-MB")
@@ -159,6 +159,7 @@ func (p *platform) spent(all running) map[string]float64 {
 	}
 	for _, process := range all.roles {
 		used["switches"] += process.switches()
+		used["calls"] += process.calls()
 	}
 	var commits, fsyncs, bytes *float64 // a server of another version may not tell
 	require.NoError(p.b, p.db.QueryRow(p.b.Context(), `SELECT (SELECT sum(xact_commit) FROM pg_stat_database)::FLOAT8,
@@ -192,8 +193,23 @@ func (p *process) switches() (n float64) {
 	return n
 }
 
+// calls is how often a process has read from and written to files and sockets.
+func (p *process) calls() (n float64) {
+	p.b.Helper()
+	io, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.PID()))
+	require.NoError(p.b, err)
+	for line := range strings.Lines(string(io)) {
+		if name, value, _ := strings.Cut(line, ":"); name == "syscr" || name == "syscw" {
+			calls, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			require.NoError(p.b, err)
+			n += calls
+		}
+	}
+	return n
+}
+
 // floodOf sends requests of the shops from 64 connections as fast as they are answered, and returns when each record was asked for.
-func (p *platform) floodOf(shops []*shop, request func(*shop) (path string, body []byte)) map[string]times {
+func (p *platform) floodOf(shops []*shop, of request) map[string]times {
 	p.b.Helper()
 	placed := make([]map[string]times, orderClients)
 	var next atomic.Int64
@@ -203,15 +219,11 @@ func (p *platform) floodOf(shops []*shop, request func(*shop) (path string, body
 		placed[i] = map[string]times{}
 		wg.Go(func() {
 			for time.Now().Before(until) {
-				s := shops[int(next.Add(1))%len(shops)]
-				path, body := request(s)
-				sent := time.Now()
-				status, answer, err := p.api.post(s.token, path, "", body)
-				if err != nil || status != fasthttp.StatusCreated {
-					p.b.Errorf("%s: %d %s %v", path, status, answer, err)
+				id, t, ok := p.create(shops[int(next.Add(1))%len(shops)], of)
+				if !ok {
 					return
 				}
-				placed[i][idOf(answer)] = times{shop: s, sent: sent, answered: time.Now()}
+				placed[i][id] = t
 			}
 		})
 	}
@@ -223,6 +235,26 @@ func (p *platform) floodOf(shops []*shop, request func(*shop) (path string, body
 		}
 	}
 	return all
+}
+
+// request is what a shop sends to create a record.
+type request func(*shop) (path string, body []byte)
+
+// orderOf places an order.
+func orderOf(s *shop) (path string, body []byte) { return "/orders", s.order }
+
+// create sends a request of the shop, and tells the id of the record and when it was asked for.
+func (p *platform) create(s *shop, of request) (id string, t times, ok bool) {
+	p.b.Helper()
+	path, body := of(s)
+	t = times{shop: s, sent: time.Now()}
+	status, answer, err := p.api.post(s.token, path, "", body)
+	if err != nil || status != fasthttp.StatusCreated {
+		p.b.Errorf("%s: %d %s %v", path, status, answer, err)
+		return "", t, false
+	}
+	t.answered = time.Now()
+	return idOf(answer), t, true
 }
 
 // idOf is the id of a created record. It takes less time than reading all of the answer, of what is measured on the same processors.
@@ -239,12 +271,12 @@ const (
 )
 
 // costColumns are the columns of the table in docs/performance.md.
-var costColumns = []string{"µs", "round-trips", "commits", "fsyncs", "wal-bytes", "switches"} //nolint:gochecknoglobals // a constant
+var costColumns = []string{"µs", "round-trips", "commits", "fsyncs", "wal-bytes", "switches", "calls"} //nolint:gochecknoglobals // a constant
 
 // logCosts logs the measured costs as rows of that table.
 func (p *platform) logCosts(arrangement string) {
 	p.b.Helper()
-	for _, load := range []string{"steady", "orders-1", "orders-100", "clients-100"} {
+	for _, load := range []string{"steady", "steady-clients", "orders-1", "orders-100", "clients-100"} {
 		row := fmt.Sprintf("| `%s/%s` |", arrangement, load)
 		for _, column := range costColumns {
 			row += fmt.Sprintf(" %.4g |", p.costs[load+"-"+column])

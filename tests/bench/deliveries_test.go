@@ -338,9 +338,15 @@ type times struct {
 	sent, answered time.Time
 }
 
-// steady places orders at the steady rate, each in a goroutine of its own so that a slow one does not hold up
-// the next, waits until all have arrived, and returns when each was placed, by id.
+// steady places orders at the steady rate, waits until all have arrived, and returns when each was placed, by id.
 func (p *platform) steady(d time.Duration) map[string]times {
+	p.b.Helper()
+	return p.steadyOf(d, orderOf)
+}
+
+// steadyOf sends requests of the shops at the steady rate, each in a goroutine of its own so that a slow one does not
+// hold up the next, waits until all have arrived, and returns when each record was asked for, by id.
+func (p *platform) steadyOf(d time.Duration, of request) map[string]times {
 	p.b.Helper()
 	var mu sync.Mutex
 	placed := map[string]times{}
@@ -354,9 +360,10 @@ func (p *platform) steady(d time.Duration) map[string]times {
 	for i := range n {
 		<-tick.C
 		wg.Go(func() {
-			t := times{shop: p.shops[i%len(p.shops)], sent: time.Now()}
-			id := p.order(t.shop)
-			t.answered = time.Now()
+			id, t, ok := p.create(p.shops[i%len(p.shops)], of)
+			if !ok {
+				return
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			placed[id] = t

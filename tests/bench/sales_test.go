@@ -122,7 +122,7 @@ func newSaleScript(r *kit, a *api, s *shop, body []byte) *pgBench {
 
 	const company, shift, warehouse, nowMicros = "md5('company' || :c)::uuid", "md5('shift' || :c)::uuid", "md5('warehouse' || :c)::uuid", "(extract(epoch from now()) * 1000000)::bigint"
 	with := func(more map[string]string) map[string]string {
-		all := map[string]string{"company_id": company, "id": "gen_random_uuid()", "created_at": "now()", "updated_at": "now()", "ev_pos": nowMicros, "warehouse_id": warehouse}
+		all := map[string]string{"company_id": company, "id": "gen_random_uuid()", "created_at": "now()", "sold_at": "now()", "updated_at": "now()", "ev_pos": nowMicros, "warehouse_id": warehouse}
 		for k, v := range more {
 			all[k] = v
 		}
@@ -143,6 +143,8 @@ version = version + 1, ev_pos = GREATEST(ev_pos + 1, ` + nowMicros + `), updated
 	text.WriteString(strings.TrimSuffix(stocks, ";\n") + ` ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO UPDATE
 SET qty = stocks.qty - 1, version = stocks.version + 1, ev_pos = GREATEST(stocks.ev_pos + 1, excluded.ev_pos), updated_at = excluded.updated_at RETURNING qty, reserved;
 `)
+	marks := r.insertsOf("stock_changes", "company_id = $1", map[string]string{"company_id": company, "warehouse_id": warehouse}, s.company)
+	text.WriteString(strings.TrimSuffix(marks, ";\n") + " ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO NOTHING;\n")
 	text.WriteString(r.insertsOf("stock_movements", "company_id = $1 AND document_id = $2", with(map[string]string{"document_id": ":id"}), s.company, sale.ID))
 	text.WriteString(r.insertsOf("outbox", "company_id = $1", with(map[string]string{"bucket": ":c % 256", "pos": nowMicros}), s.company))
 	text.WriteString("COMMIT;\n")

@@ -48,7 +48,7 @@ func TestPasskey(t *testing.T) {
 	b.run(chromedp.Navigate(d.ConsoleURL + "/account"))
 	require.NotEmpty(t, get(b, chromedp.Evaluate[string](`document.querySelector("[data-passkey] [name=name]").value`)), "it proposes a name")
 	b.submit("[data-passkey] button", "#f-name", "My phone", "#f-confirm", "a wrong password")
-	require.Contains(t, b.text("[data-passkey] .fault"), "is not the password of this account")
+	require.Contains(t, b.text("[data-passkey] .fault"), "Is not the password of this account")
 	require.Equal(t, "My phone", get(b, chromedp.Evaluate[string](`document.querySelector("[data-passkey] [name=name]").value`)), "what was typed stays")
 	b.submit("[data-passkey] button", "#f-confirm", password)
 	require.Contains(t, b.text("[role=status]"), "passkey is added")

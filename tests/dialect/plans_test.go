@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,7 +41,12 @@ func TestPlansUseAnIndex(t *testing.T) {
 	prefer(t, conn)
 	planned := 0
 	for _, st := range plannable(t, stmts, schema) {
-		plan, err := explain(t.Context(), conn, st.SQL)
+		described, err := conn.Prepare(t.Context(), "", st.SQL)
+		if err != nil {
+			t.Errorf("%s: %v\n\t%s", st.Origin, err, bare(st.SQL))
+			continue
+		}
+		_, plan, err := explain(t.Context(), conn, st.SQL, described.ParamOIDs)
 		if err != nil {
 			t.Errorf("%s: %v\n\t%s", st.Origin, err, bare(st.SQL))
 			continue
@@ -59,6 +65,18 @@ func TestPlansUseAnIndex(t *testing.T) {
 // plannable are the statements of the product on tables of companies.
 func plannable(t *testing.T, stmts []Statement, schema Schema) (all []Statement) {
 	t.Helper()
+	for _, st := range ofProduct(t, stmts) {
+		tables := tablesOf(bare(st.SQL))
+		if slices.ContainsFunc(tables, schema.Tenant) && !slices.ContainsFunc(tables, isOfTests) && !allowed(scansAllowed, bare(st.SQL)) {
+			all = append(all, st)
+		}
+	}
+	return all
+}
+
+// ofProduct are the statements of the source and the log, each once, without those of tests and migrations.
+func ofProduct(t *testing.T, stmts []Statement) (all []Statement) {
+	t.Helper()
 	own, err := SourceStatements(root, true)
 	require.NoError(t, err)
 	seen := map[string]bool{}
@@ -70,28 +88,17 @@ func plannable(t *testing.T, stmts []Statement, schema Schema) (all []Statement)
 		migration[bare(st.SQL)] = true // it runs once and may read whole tables
 	}
 	for _, st := range append(sources(t), stmts...) {
-		text := bare(st.SQL)
-		if seen[st.SQL] || migration[text] || !st.Complete || !looksLikeSQL.MatchString(st.SQL) || !onlyTablesOf(schema, text) || allowed(scansAllowed, text) {
-			continue
+		if !seen[st.SQL] && !migration[bare(st.SQL)] && st.Complete && looksLikeSQL.MatchString(st.SQL) {
+			seen[st.SQL] = true
+			all = append(all, st)
 		}
-		seen[st.SQL] = true
-		all = append(all, st)
 	}
 	return all
 }
 
-// onlyTablesOf leaves out statements on tables that tests made.
-func onlyTablesOf(schema Schema, text string) bool {
-	tenants := false
-	for _, table := range tablesOf(text) {
-		switch {
-		case strings.HasPrefix(table, "test_"), table == "things", table == "books", table == "chaos_records":
-			return false
-		case schema.Tenant(table):
-			tenants = true
-		}
-	}
-	return tenants
+// isOfTests reports whether a table was made by tests.
+func isOfTests(table string) bool {
+	return strings.HasPrefix(table, "test_") || slices.Contains([]string{"things", "books", "chaos_records"}, table)
 }
 
 func allowed(list []allowance, text string) bool {
@@ -123,23 +130,17 @@ func prefer(t *testing.T, conn *pgx.Conn) {
 	}
 }
 
-// explain plans a statement with made-up arguments of the right types.
-func explain(ctx context.Context, conn *pgx.Conn, sql string) (string, error) {
-	described, err := conn.Prepare(ctx, "", sql)
-	if err != nil {
-		return "", fmt.Errorf("prepare: %w", err)
-	}
+// explain plans a statement with made-up arguments of the right types. It returns the statement with them, too.
+func explain(ctx context.Context, conn *pgx.Conn, sql string, types []uint32) (text, plan string, err error) {
 	for _, sample := range textSamples {
-		var text string
-		if text, err = filled(sql, described.ParamOIDs, sample); err != nil {
-			return "", err
+		if text, err = filled(sql, types, sample); err != nil {
+			return "", "", err
 		}
-		var plan string
 		if plan, err = explained(ctx, conn, text); err == nil {
-			return plan, nil
+			return text, plan, nil
 		}
 	}
-	return "", fmt.Errorf("explain: %w", err)
+	return "", "", fmt.Errorf("explain: %w", err)
 }
 
 // textSamples are tried until the statement can be planned: some texts are read as numbers or times.

@@ -26,6 +26,8 @@ var allowances = []allowance{
 	allow(`\bFROM jobs WHERE (ended_at IS NULL|status = '\w*') ORDER BY created_at\b`, "operators look at open and failed jobs of all companies, by partial indexes"),
 	allow(`\bFROM notices WHERE status = '' AND next_at\b`, "the age of the notices that wait to be sent is measured; there are few at any time"),
 	allow(`FROM file_blobs WHERE due_at <= `, "the sweeper looks for contents of all companies that are due; there are few at any time"),
+	allow(`FROM bookings WHERE reminder_at <= `, "reminders of all companies that are due are raised; those that were leave the partial index"),
+	allow(`FROM booking_replans WHERE due_at <= `, "the companies that have set other reminders are planned anew; there are few at any time"),
 	allow(`FROM deliveries WHERE state < 2 GROUP BY waits\b`, "operators look at what all open deliveries wait for"),
 	allow(`FROM webhook_subscriptions WHERE breaker_opens > 0\b`, "operators look at the receivers of all companies that rest"),
 	allow(`\bFROM sessions WHERE hash = \$\d`, "a session is found by the hash of its cookie, and tells the company"),

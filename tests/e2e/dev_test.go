@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -89,9 +91,33 @@ func postgres(t *testing.T, parent int) (pids []int) {
 	return pids
 }
 
+var commandsForm = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+
+// quickStart runs the commands of docs/quick-start.md line by line in one shell, beside the folder of the platform that runs.
+func (s devState) quickStart(t *testing.T) {
+	for _, program := range []string{"curl", "jq"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("the commands of docs/quick-start.md are not run: %s is not on PATH", program)
+		}
+	}
+	page, err := os.ReadFile("../../docs/quick-start.md")
+	require.NoError(t, err)
+	var script strings.Builder
+	for _, commands := range commandsForm.FindAllStringSubmatch(string(page), -1) {
+		script.WriteString(commands[1])
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-eux", "-c", script.String())
+	cmd.Dir = filepath.Dir(s.dir)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // the page sets all variables that it uses
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), `"currency"`, "the first call")
+	require.Contains(t, string(out), `"verified": true`, "the first webhook: %s", out)
+}
+
 func TestDev(t *testing.T) {
 	t.Parallel()
-	s := devState{t: t, dir: filepath.Join(t.TempDir(), "state")}
+	s := devState{t: t, dir: filepath.Join(t.TempDir(), ".tradegrid")}
 	s.demo("--demo-data=none") // what is made once is not made by the later starts
 	first := s.company()
 
@@ -106,6 +132,7 @@ func TestDev(t *testing.T) {
 	require.Equal(t, gapless(2), api.numbers(), "the order of the first run is still there")
 	servers := postgres(t, p.PID())
 	require.NotEmpty(t, servers)
+	t.Run("quick start", s.quickStart)
 
 	require.NoError(t, p.Signal(syscall.SIGINT))
 	require.Zero(t, p.AwaitEnd(10*time.Second), p.Tail())

@@ -13,12 +13,15 @@ RELATIVE = {"CONFLICT", "REQUIRED", "STEP", "UNKNOWN"}
 
 # Fields whose values are in other records, in lists too long for a schema, or in a language of their own, and bounds by other fields.
 DESCRIBED_IN_WORDS = re.compile(
-    r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|ipAllowlist\[\d+\]|workingHours\[\d+\]\.to|filters?(\..*)?|columns\[\d+\])$"
+    r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|ipAllowlist\[\d+\]|workingHours\[\d+\]\.to|filters?(\..*)?|intake\..*|columns\[\d+\])$"
     r"|^payments$"  # one, unless paymentMethod is mixed
 )
 
-# Faults whose rule depends on other fields or on records say on which.
-DEPENDS = re.compile(r"\b(which is|because|unless|exceeds|of the group|minimum order quantity|would make|would raise|in its checklist)\b")
+# Faults whose rule depends on other fields, on records or on the clock say on which.
+DEPENDS = re.compile(
+    r"\b(which is|because|unless|exceeds|of the group|minimum order quantity|would make|would raise|in its checklist"
+    r"|in the future|days ago|from now|not be before|on or after)\b"
+)
 
 addresses = random.SystemRandom()
 send = requests.adapters.HTTPAdapter.send
@@ -63,6 +66,7 @@ def is_hidden(fault, case):
         or "must be a URL" in text
         or "non-blank character" in text  # texts are trimmed before their length is checked
         or "not blank" in text  # invisible characters are blank, too, and no pattern names them all
+        or "must not be 0" in text  # what changes by nothing is no change, and generators of clients know no word for that
     )
 
 
@@ -89,17 +93,43 @@ def rules_are_described(ctx, response, case):
 def filter_failure(context, failure, case, response):
     """Drops what is documented otherwise: blank optional texts become null, and faults of a batch's items are in their results.
 
-    No PATCH of a record has required properties, only those that move one to a stage or a status. A case of one now and then is said to
-    miss a property all the same, such as the outcome of a stage."""
+    A case now and then is said to miss a property that its request need not have, such as the product of a line that may be named
+    otherwise."""
     if not isinstance(failure, AcceptedNegativeData):
         return True
-    moves = case.operation.path.endswith(("/stage", "/status"))
-    if case.operation.method.upper() == "PATCH" and not moves and "Missing required property" in failure.message:
+    missing = re.search(r"Missing required property: (\w+)", failure.message)
+    if missing and missing[1] not in required_of(case.operation.definition.raw.get("requestBody"), case.operation.schema.raw_schema):
         return False
     return not (case.operation.path.endswith("/batch") or blank_is_null(failure.message, case.body))
 
 
+def required_of(node, root, seen=()):
+    """The names of all properties that a part of the description requires, those of the schemas that it refers to included."""
+    if isinstance(node, list):
+        return set().union(*(required_of(v, root, seen) for v in node))
+    if not isinstance(node, dict):
+        return set()
+    ref, names = node.get("$ref"), node.get("required")
+    found = set(names) if isinstance(names, list) else set()
+    if isinstance(ref, str) and ref not in seen:
+        target = root
+        for step in ref.removeprefix("#/").split("/"):
+            target = target[step]
+        found |= required_of(target, root, (*seen, ref))
+    return found.union(*(required_of(v, root, seen) for v in node.values()))
+
+
 def blank_is_null(message, body):
-    """Whether the component that is not like its schema is a blank text in the body."""
-    names = re.findall(r"body(?: ->| -)\s*(\w+)", message)
-    return bool(names) and isinstance(body, dict) and any(isinstance(body.get(n), str) and not body[n].strip() for n in names)
+    """Whether the component that is not like its schema is a blank text in the body, or in an item of one of its arrays."""
+    names = re.findall(r"body(?: ->| -)\s*(\w+)", message) + re.findall(r"Array with invalid items: (\w+)", message)
+    return any(blank_at(name, body) for name in names)
+
+
+def blank_at(name, node):
+    """Whether a property of this name is a blank text, at any depth."""
+    if isinstance(node, list):
+        return any(blank_at(name, v) for v in node)
+    if not isinstance(node, dict):
+        return False
+    own = node.get(name)
+    return isinstance(own, str) and not own.strip() or any(blank_at(name, v) for v in node.values())

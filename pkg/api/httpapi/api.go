@@ -120,6 +120,7 @@ type API struct {
 	operations  map[string]*operation // by operationId
 	described   sync.Map              // operationId → Operation, of those that somebody asked for
 	lists       []*ListSource
+	sheets      []*ListSource // see [Sheet]
 	batches     []*BatchSource
 	keys        *idempotency.Store
 	log         *slog.Logger
@@ -135,23 +136,26 @@ type Op struct {
 	ID          string // operationId, unique
 	Summary     string
 	Description string
-	Tag         string         // tag in the API description
-	Scope       string         // resource whose scope is required: read for GET, write otherwise; "" = any valid token
-	Component   string         // component that must be enabled; "" = none
-	AlsoNeeds   string         // second component that must be enabled; "" = none
-	Status      int            // of success; default 200
-	MaxBody     int            // bytes; default [DefaultMaxBody]
-	Errors      map[int]string // errors of this operation alone: status → meaning
-	Secret      bool           // the response shows a secret: it is stored encrypted
-	Records     string         // path below which a created record is read; default Path
-	AlsoCreates bool           // 201 is a success, too: the record was created
-	StartsJob   bool           // 202 with a job is a success, too: the work goes on in the background
-	NoURL       bool           // what is created has no URL of its own, and the response no Location
-	Files       []string       // media types of the file that it returns
-	Uploads     []string       // media types of the file that is its body; see [Call.Upload]
-	SignedURL   SignedURL      // lets requests in without a token; nil = none
-	Platform    bool           // in the admin API: about the platform, so that the path names no company
-	OneTx       bool           // the change is one transaction, which stores the response; other operations lease their idempotency key first
+	Tag         string            // tag in the API description
+	About       string            // describes the tag; see [Group]
+	Scope       string            // resource whose scope is required: read for GET, write otherwise; "" = any valid token
+	Component   string            // component that must be enabled; "" = none
+	AlsoNeeds   string            // second component that must be enabled; "" = none
+	Status      int               // of success; default 200
+	MaxBody     int               // bytes; default [DefaultMaxBody]
+	Errors      map[int]string    // errors of this operation alone: status → meaning
+	Headers     map[string]string // of success, of this operation alone: name → meaning; see [Header]
+	Deprecation *Deprecation      // nil = it is here to stay
+	Secret      bool              // the response shows a secret: it is stored encrypted
+	Records     string            // path below which a created record is read; default Path
+	AlsoCreates bool              // 201 is a success, too: the record was created
+	StartsJob   bool              // 202 with a job is a success, too: the work goes on in the background
+	NoURL       bool              // what is created has no URL of its own, and the response no Location
+	Files       []string          // media types of the file that it returns
+	Uploads     []string          // media types of the file that is its body; see [Call.Upload]
+	SignedURL   SignedURL         // lets requests in without a token; nil = none
+	Platform    bool              // in the admin API: about the platform, so that the path names no company
+	OneTx       bool              // the change is one transaction, which stores the response; other operations lease their idempotency key first
 
 	base string                           // path of the API
 	rel  string                           // Path as declared, without the company of the admin API
@@ -251,6 +255,7 @@ func (a *API) register(op Op, params, body reflect.Type, handle func(context.Con
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
+	o.always = op.Deprecation.headers(a.variant.base)
 	o.binder = binding.New(a.desc.Components.Schemas, op.Path, params, reflect.TypeFor[Call]())
 	if op.body != nil {
 		o.binder.DescribeBody(op.body(a.desc.Components.Schemas))
@@ -273,6 +278,8 @@ func (a *API) register(op Op, params, body reflect.Type, handle func(context.Con
 		return r.respond(ctx, got)
 	}
 	a.describeSuccess(&ho, body, op)
+	a.describeTag(op.Tag, op.About)
+	a.describeDeprecation(&ho, op.Deprecation)
 	a.desc.AddOperation(&ho)
 	jsontype.AllowMore(a.desc.Components.Schemas.Map())
 	a.server.Route(op.Method, op.Path, func(fc *fiber.Ctx) error {
@@ -287,7 +294,8 @@ func (a *API) register(op Op, params, body reflect.Type, handle func(context.Con
 type operation struct {
 	Op
 	binder *binding.Binder
-	answer reflect.Type // of success
+	answer reflect.Type      // of success
+	always map[string]string // headers of every response
 	run    func(context.Context, *request) (*response, error)
 }
 

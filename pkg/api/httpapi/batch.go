@@ -79,6 +79,8 @@ type BatchResult struct {
 	Index   int            `json:"index" doc:"position of the item, from 0"`
 	Status  int            `json:"status" doc:"the status that the item would have had as a request of its own"`
 	ID      *string        `json:"id" format:"uuid" doc:"of the record; null if there is none"`
+	Version *int64         `json:"version,omitempty" doc:"of the record after the item; absent if the item failed or its record is gone"`
+	Hidden  bool           `json:"hidden,omitempty" doc:"the record is hidden; send status active to show it again"`
 	Code    string         `json:"code,omitempty" doc:"error code of an item that failed"`
 	Message string         `json:"message,omitempty" doc:"what is wrong, for developers"`
 	Errors  []apierr.Field `json:"errors,omitempty" doc:"only for 400; field is a path in the item"`

@@ -108,6 +108,8 @@ func (p *itemParser[F, T]) parse(item BatchItem) (itemChange, error) {
 			return update(ctx, tx, id)
 		}), err
 	case opDelete:
+		ignored, err := binding.BindNone("body", item.Body, p.strict)
+		p.ignored = ignored
 		return changeOf(func(ctx context.Context, tx *db.Tx) (v T, status int, err error) {
 			id, err := p.record(ctx, tx, item)
 			if err != nil {
@@ -115,7 +117,7 @@ func (p *itemParser[F, T]) parse(item BatchItem) (itemChange, error) {
 			}
 			v, err = p.Delete(ctx, tx, p.by, id)
 			return v, http.StatusOK, err
-		}), nil
+		}), err
 	}
 	create, invalid := p.creation(item)
 	update, err := p.update(item)
@@ -145,8 +147,15 @@ func changeOf[T any](change func(context.Context, *db.Tx) (T, int, error)) itemC
 			text := of.RecordID()
 			made.ID = &text
 		}
+		if of, ok := any(v).(Hideable); ok {
+			made.Hidden = of.IsHidden()
+		}
 		if of, ok := any(&v).(interface{ RecordMeta() *record.Meta }); ok {
-			made.Effect = effectOn(of.RecordMeta(), tx.Now())
+			meta := of.RecordMeta()
+			made.Effect = effectOn(meta, tx.Now())
+			if meta.Version > 0 { // one that was removed has none
+				made.Version = &meta.Version
+			}
 		}
 		return made, nil
 	}

@@ -69,6 +69,11 @@ func (a *articles) update(ctx context.Context, tx *db.Tx, by access.Caller, id u
 	return t, nil
 }
 
+func (a *articles) remove(_ context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (thing, error) {
+	tx.Queue(thingsTable.Delete(`WHERE company_id = $1 AND id = $2`), by.Company, id).Expect(1, apierr.NotFound("THING", id.String()))
+	return thing{ID: id}, nil
+}
+
 func (a *articles) find(ctx context.Context, q db.Querier, company tenant.ID, sku string) (id uuid.UUID, err error) {
 	err = q.QueryRow(ctx, `SELECT id FROM things WHERE company_id = $1 AND name = $2`, company, sku).Scan(&id)
 	if db.IsNoRows(err) {
@@ -83,6 +88,7 @@ func setupBatch(t *testing.T, edit ...func(*httpapi.Config)) (*kit, *articles) {
 	r := httpapi.Group{Tag: "Articles", Scope: "orders"}.On(f.api, f.db)
 	httpapi.Batch(r, "/articles/batch", "batchArticles", "Change many", httpapi.Writes[articleFields, thing]{Create: a.create, Update: a.update, Find: a.find})
 	httpapi.Batch(r, "/articles/add/batch", "addArticles", "Add many", httpapi.Writes[articleFields, thing]{Create: a.create, Created: 200})
+	httpapi.Batch(r, "/articles/remove/batch", "removeArticles", "Remove many", httpapi.Writes[articleFields, thing]{Create: a.create, Update: a.update, Delete: a.remove})
 	return f, a
 }
 
@@ -168,6 +174,14 @@ func TestBatch(t *testing.T) {
 
 	strict := f.batch(items(`{"op":"create","body":{"sku":"s","size":1,"more":1}}`, `{"op":"create","body":{"sku":"s","size":1}}`), "Prefer", "handling=strict")
 	require.Equal(t, []string{"400 VALIDATION_ERROR body.more UNKNOWN", "201"}, strict.results(t))
+	deletion := items(`{"op":"delete","id":"` + id + `","body":{"reason":"sold"}}`)
+	remove := request{method: "POST", path: "/articles/remove/batch", body: deletion, headers: pairs([]string{"Prefer", "handling=strict"})}
+	require.Equal(t, []string{"400 VALIDATION_ERROR body.reason UNKNOWN"}, f.do(remove).results(t))
+	require.Equal(t, 5, f.stored())
+	remove.headers = nil
+	deleted := f.do(remove)
+	require.Equal(t, []string{"200"}, deleted.results(t))
+	require.Equal(t, "items[0].body.reason", deleted.Header.Get("X-Ignored-Fields"))
 	added := f.do(request{method: "POST", path: "/articles/add/batch", body: items(`{"body":{"sku":"x","size":1}}`)})
 	require.Equal(t, []string{"200"}, added.results(t))
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,7 +15,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/binding"
-	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/job"
 )
@@ -28,11 +28,13 @@ func description(of variant) *huma.OpenAPI {
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: of.name, Version: "1.0.0", Description: of.about,
+			Title: of.name, Version: "1.0.0", Description: of.about, License: &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"},
 		},
 		Servers: []*huma.Server{{URL: of.base, Description: "this installation"}},
 		Components: &huma.Components{
 			Schemas:         jsontype.NewRegistry("#/components/schemas/"),
+			Headers:         map[string]*huma.Header{},
+			Responses:       map[string]*huma.Response{},
 			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
 		},
 		Security: []map[string][]string{{"token": {}}},
@@ -82,18 +84,15 @@ func (a *API) describe(op Op) huma.Operation {
 	if op.AlsoNeeds != "" {
 		ho.Extensions["x-also-required-component"] = op.AlsoNeeds
 	}
-	schema := a.desc.Components.Schemas.Schema(reflect.TypeFor[transport.ErrorResponse](), true, "ErrorResponse")
-	add := func(meanings map[int]string) {
+	add := func(meanings map[int]string, refusal func(int, string) *huma.Response) {
 		for status, meaning := range meanings {
-			ho.Responses[strconv.Itoa(status)] = &huma.Response{
-				Description: meaning,
-				Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
-			}
+			ho.Responses[strconv.Itoa(status)] = refusal(status, meaning)
 		}
 	}
-	add(errorStatuses)
-	add(a.variant.statuses)
-	add(op.Errors)
+	add(errorStatuses, func(status int, meaning string) *huma.Response {
+		return a.refusal(status, cmp.Or(a.variant.statuses[status], meaning))
+	})
+	add(op.Errors, a.refusalOnce)
 	if strings.Contains(op.Path, "{"+companyParam+"}") {
 		ho.Parameters = append(ho.Parameters, &huma.Param{
 			Name: companyParam, In: "path", Required: true, Description: "the company", Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
@@ -102,9 +101,9 @@ func (a *API) describe(op Op) huma.Operation {
 	if !op.Mutating() {
 		return ho
 	}
-	add(changeStatuses)
+	add(changeStatuses, a.refusal)
 	if op.Uploads != nil {
-		add(map[int]string{415: "the body is none of the media types, or is compressed"})
+		add(map[int]string{415: "the body is none of the media types, or is compressed"}, a.refusalOnce)
 	}
 	ho.Parameters = append(ho.Parameters, headerParam("X-Idempotency-Key", "uuid", "unique per change; a retry with the same key within 7 days returns the stored response"))
 	if op.Method == http.MethodPatch || strings.Contains(op.rel, "{") {
@@ -114,27 +113,41 @@ func (a *API) describe(op Op) huma.Operation {
 	return ho
 }
 
-// describeSuccess adds the success response of an operation; t is the type of its body.
-func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type, op Op) {
-	res := &huma.Response{Description: http.StatusText(ho.DefaultStatus)}
-	if ho.DefaultStatus != http.StatusNoContent {
-		if t == reflect.TypeFor[File]() {
-			res.Content = fileContent(op.Files)
-			ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
-			return
-		}
-		schema := a.desc.Components.Schemas.Schema(t, true, ho.OperationID+"Response")
-		res.Content = map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: schema}}
+// describeTag declares a tag.
+func (a *API) describeTag(name, about string) {
+	i := slices.IndexFunc(a.desc.Tags, func(t *huma.Tag) bool { return t.Name == name })
+	if i < 0 {
+		a.desc.Tags = append(a.desc.Tags, &huma.Tag{Name: name, Description: about})
+		slices.SortFunc(a.desc.Tags, func(x, y *huma.Tag) int { return strings.Compare(x.Name, y.Name) })
+	} else if t := a.desc.Tags[i]; t.Description == "" {
+		t.Description = about
 	}
-	ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
-	if op.StartsJob {
-		started := a.desc.Components.Schemas.Schema(reflect.TypeFor[job.Record](), true, "Job")
-		ho.Responses[strconv.Itoa(http.StatusAccepted)] = &huma.Response{
-			Description: http.StatusText(http.StatusAccepted), Content: map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: started}},
+}
+
+// describeSuccess adds the responses of an operation that succeeds; t is the type of its body.
+func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type, op Op) {
+	add := func(status int, t reflect.Type, content map[string]*huma.MediaType) {
+		ho.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status), Headers: a.successHeaders(op, status, t, ho.Parameters), Content: content,
 		}
+	}
+	in := func(t reflect.Type, hint string) map[string]*huma.MediaType {
+		return map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: a.desc.Components.Schemas.Schema(t, true, hint)}}
+	}
+	var content map[string]*huma.MediaType
+	switch {
+	case t == reflect.TypeFor[File]():
+		content = fileContent(op.Files)
+	case op.Status != http.StatusNoContent:
+		content = in(t, op.ID+"Response")
+	}
+	add(op.Status, t, content)
+	if op.StartsJob {
+		started := reflect.TypeFor[job.Record]()
+		add(http.StatusAccepted, started, in(started, "Job"))
 	}
 	if op.AlsoCreates {
-		ho.Responses[strconv.Itoa(http.StatusCreated)] = &huma.Response{Description: http.StatusText(http.StatusCreated), Content: res.Content}
+		add(http.StatusCreated, t, content)
 	}
 }
 
@@ -148,16 +161,12 @@ func OneOf[T any](a *API, property string, values []string) {
 	binding.Restrict(a.desc.Components.Schemas, reflect.TypeFor[T](), property, values)
 }
 
-// Description returns the API description as committed and served: stable, indented JSON.
+// Description returns the API description as committed and served.
 func (a *API) Description() ([]byte, error) {
 	if err := a.illustrated(); err != nil {
 		return nil, err
 	}
-	raw, err := json.MarshalIndent(a.desc, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode API description: %w", err)
-	}
-	return append(raw, '\n'), nil
+	return jsontype.Description(a.desc)
 }
 
 // Routes lists Fiber's routes below the root of the API as "METHOD /path/{id}", for comparison with the description.
@@ -197,10 +206,12 @@ func (a *API) descriptionOf(tag string) ([]byte, error) {
 			delete(paths, path)
 		}
 	}
+	tags, _ := doc["tags"].([]any)
+	doc["tags"] = slices.DeleteFunc(tags, func(t any) bool { of, _ := t.(map[string]any); return of["name"] != tag })
 	components, _ := doc["components"].(map[string]any)
 	all, _ := components["schemas"].(map[string]any)
 	used := map[string]any{}
-	useSchemas(paths, all, used)
+	useSchemas([]any{paths, components["responses"]}, all, used)
 	components["schemas"] = used
 	raw, err := json.Marshal(doc)
 	if err != nil {

@@ -20,6 +20,7 @@ type Example struct {
 	Path      string          `json:"path"`                // with its query, relative to the root of the API
 	BodyMedia string          `json:"bodyMedia,omitempty"` // of the request; none = JSON
 	Body      json.RawMessage `json:"body,omitempty"`      // of the request; a JSON text for another media type
+	Shortened bool            `json:"shortened,omitempty"` // of the long lists in Body, only the first entries are there
 	Status    int             `json:"status"`              // of the answer
 	Media     string          `json:"media,omitempty"`     // of the answer; none = JSON
 	Answer    json.RawMessage `json:"answer,omitempty"`    // a JSON text for another media type
@@ -65,7 +66,7 @@ func (a *API) illustrate() error {
 			if i == 0 {
 				exampleParams(described.Parameters, op.Path, e.Path)
 			}
-			e.describe(described)
+			e.describe(described, a.own(described, e.Status))
 		}
 	}
 	return nil
@@ -78,25 +79,32 @@ func operationOf(item *huma.PathItem, method string) *huma.Operation {
 }
 
 // describe adds the request and the answer to an operation, both under the status.
-func (e Example) describe(op *huma.Operation) {
+func (e Example) describe(op *huma.Operation, res *huma.Response) {
 	name := strconv.Itoa(e.Status)
 	if e.Body != nil && op.RequestBody != nil {
-		op.RequestBody.Content = withExample(op.RequestBody.Content, cmp.Or(e.BodyMedia, fiber.MIMEApplicationJSON), name, e.Body)
+		op.RequestBody.Content = withExample(op.RequestBody.Content, cmp.Or(e.BodyMedia, fiber.MIMEApplicationJSON), name, e.Body, e.summary())
 	}
-	res := op.Responses[name]
 	if e.Answer == nil || res == nil {
 		return
 	}
-	res.Content = withExample(res.Content, cmp.Or(e.Media, fiber.MIMEApplicationJSON), name, e.Answer)
+	res.Content = withExample(res.Content, cmp.Or(e.Media, fiber.MIMEApplicationJSON), name, e.Answer, "")
+}
+
+// summary says that the request had more than its example.
+func (e Example) summary() string {
+	if e.Shortened {
+		return "the first entries of a longer list"
+	}
+	return ""
 }
 
 // withExample returns a copy of content, which other responses may share, with an example of the media type.
-func withExample(content map[string]*huma.MediaType, media, name string, value json.RawMessage) map[string]*huma.MediaType {
+func withExample(content map[string]*huma.MediaType, media, name string, value json.RawMessage, summary string) map[string]*huma.MediaType {
 	all := make(map[string]*huma.MediaType, len(content))
 	for key, m := range content {
 		if key == media {
 			with := *m
-			with.Examples = map[string]*huma.Example{name: {Value: value}}
+			with.Examples = map[string]*huma.Example{name: {Summary: summary, Value: value}}
 			for other, e := range m.Examples {
 				with.Examples[other] = e
 			}

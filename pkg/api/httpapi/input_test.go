@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bytes"
 	"compress/gzip"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -136,6 +137,33 @@ func TestUnknownFields(t *testing.T) {
 	lenient := echo("?b=2&a=1", `{"zeta":1,"count":2}`, "handling=lenient")
 	lenient.is(t, 200, "")
 	require.Equal(t, "a, b, zeta", lenient.Header.Get("X-Ignored-Fields"))
+}
+
+// What is sent with an operation that takes no body must not vanish.
+func TestBodyOfAnOperationWithoutOne(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	id := f.post(`{"name":"x"}`).body["id"].(string)
+	for _, method := range []string{"GET", "DELETE"} {
+		send := func(body, prefer string) response {
+			return f.do(request{method: method, path: "/things/" + id, body: body, headers: map[string]string{"Prefer": prefer}})
+		}
+		for body, want := range map[string]map[string]string{
+			`{"items":[{"qty":1}],"reason":"damaged"}`: {"items": "UNKNOWN", "reason": "UNKNOWN"},
+			`[1]`:        {"body": "UNKNOWN"},
+			`reason=x`:   {"body": "UNKNOWN"},
+			`{"a":1,"a"`: {"body": "UNKNOWN"},
+		} {
+			require.Equal(t, want, send(body, "handling=strict").faults(t), "%s %s", method, body)
+		}
+		for _, body := range []string{`{}`, `null`, " "} {
+			require.Equal(t, http.StatusNotFound, f.do(request{method: method, path: "/things/" + uuid.NewString(), body: body, headers: map[string]string{"Prefer": "handling=strict"}}).StatusCode)
+		}
+		got := send(`{"items":[{"qty":1}],"reason":"damaged"}`, "")
+		require.Less(t, got.StatusCode, 300)
+		require.Equal(t, "items, reason", got.Header.Get("X-Ignored-Fields"))
+	}
+	require.Equal(t, 0, f.stored())
 }
 
 // Who filters by a parameter that does not exist must not get the whole list.

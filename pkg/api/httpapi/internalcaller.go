@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/netip"
 	"net/url"
@@ -39,6 +40,13 @@ type Input struct {
 	Body    any    // encoded as JSON; nil = none
 	Key     string // X-Idempotency-Key; "" = none
 	Version int64  // the record must still have it; 0 = any
+	File    *Sent  // the body of an operation that takes a file; nil = none
+}
+
+// Sent is a file on its way to an operation, which reads it as far as it allows.
+type Sent struct {
+	Media string // Content-Type
+	Body  io.Reader
 }
 
 // Call answers a call of an operation by an internal caller as the API answers a request with a token. It sets into, which points to what
@@ -59,8 +67,12 @@ func (a *API) Call(ctx context.Context, by InternalCaller, id string, in Input, 
 	if err != nil {
 		return fmt.Errorf("encode input of %s: %w", id, err)
 	}
+	unread := transport.Whole(body)
+	if in.File != nil {
+		unread = transport.Stream(in.File.Body)
+	}
 	r := &request{
-		message: w, api: a, op: o, id: telemetry.RequestOf(ctx), unread: transport.Whole(body), address: by.Address, internalCaller: &by, valued: valued,
+		message: w, api: a, op: o, id: telemetry.RequestOf(ctx), unread: unread, address: by.Address, internalCaller: &by, valued: valued,
 		meter: cputime.New(a.cfg.ThreadTime),
 	}
 	if r.id == "" {
@@ -147,6 +159,9 @@ func (w *within) encode() (body []byte, err error) {
 		if body, err = json.Marshal(w.in.Body); err != nil {
 			return nil, err
 		}
+	}
+	if w.in.File != nil {
+		w.header[fiber.HeaderContentType] = w.in.File.Media
 	}
 	if w.in.Key != "" {
 		w.header[idempotency.Header] = w.in.Key

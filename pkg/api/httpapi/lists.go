@@ -23,6 +23,7 @@ type ListSource struct {
 	Fields []ItemField // top-level fields of an item, in the order of its JSON
 
 	whole  *ListSource // see [Whole]
+	rows   *ListSource // see [Rows]
 	binder *binding.Binder
 	node   *list.Node // whose limits hold for the operation; nil = none
 	page   func(ctx context.Context, by access.Caller, params map[string]string, size int, node *list.Node) (ListPage, error)
@@ -30,10 +31,19 @@ type ListSource struct {
 
 // ListPage is a page of a list.
 type ListPage struct {
-	Len   int
-	Next  string // cursor; "" = this was the last page
-	Total int64  // only of the first page
+	Len   int      // items
+	Read  int      // records that they are of
+	Next  string   // cursor; "" = this was the last page
+	Total int64    // only of the first page
+	Needs []string // scopes whose read right a reader of the items needs besides that of the list
 	Items Items
+}
+
+// Revealing is implemented by filters that ask for more than the scope of the list opens. The read itself refuses who may not see it; this
+// holds for those who get its result from somebody else.
+type Revealing interface {
+	// Reveals lists the scopes whose read right that needs.
+	Reveals(by access.Caller) []string
 }
 
 // Items are the items of a page.
@@ -86,14 +96,9 @@ func addList[F, T any](a *API, op Op, read func(context.Context, access.Caller, 
 // Whole adds the form of a list that has all fields of its records, for files: the list itself may show fewer. path is that of a
 // list that was added before, whose filters and rules hold.
 func Whole[F, T any](r *Routes, path string, read func(context.Context, access.Caller, F) (*list.Page[T], error)) {
-	for _, l := range r.api.lists {
-		if l.Path == path {
-			l.whole = listSource(r.api, l.Op, read)
-			l.whole.Name = l.Name
-			return
-		}
-	}
-	panic("no list " + path)
+	l := r.api.list(path)
+	l.whole = listSource(r.api, l.Op, read)
+	l.whole.Name = l.Name
 }
 
 // Whole returns the form of the list that has all fields of its records; see the function [Whole].
@@ -105,7 +110,32 @@ func (l *ListSource) Whole() *ListSource {
 }
 
 func listSource[F, T any](a *API, op Op, read func(context.Context, access.Caller, F) (*list.Page[T], error)) *ListSource {
-	l := &ListSource{Op: op, Name: path.Base(op.Path), Item: reflect.TypeFor[T](), Fields: ItemFields[T](), node: a.cfg.Lists}
+	l := newListSource(a, op, func(ctx context.Context, by access.Caller, f F) (out ListPage, err error) {
+		page, err := read(ctx, by, f)
+		if err != nil {
+			return out, err
+		}
+		return pageOf(page), nil
+	})
+	l.Item, l.Fields = reflect.TypeFor[T](), ItemFields[T]()
+	return l
+}
+
+// pageOf is a page with its items as they are.
+func pageOf[T any](page *list.Page[T]) ListPage {
+	out := ListPage{Len: len(page.Items), Read: len(page.Items), Items: page}
+	if page.NextCursor != nil {
+		out.Next = *page.NextCursor
+	}
+	if page.Total != nil {
+		out.Total = *page.Total
+	}
+	return out
+}
+
+// newListSource returns a source without items and fields, whose pages are read by a function.
+func newListSource[F any](a *API, op Op, read func(context.Context, access.Caller, F) (ListPage, error)) *ListSource {
+	l := &ListSource{Op: op, Name: path.Base(op.Path), node: a.cfg.Lists}
 	l.binder = binding.New(a.desc.Components.Schemas, op.Path, reflect.TypeFor[listInput[F]](), reflect.TypeFor[Call]())
 	l.page = func(ctx context.Context, by access.Caller, params map[string]string, size int, node *list.Node) (out ListPage, err error) {
 		in := new(listInput[F])
@@ -121,16 +151,11 @@ func listSource[F, T any](a *API, op Op, read func(context.Context, access.Calle
 			p.ReadPhonesOf(by.CountryPrefix)
 			p.Read(size)
 		}
-		page, err := read(ctx, by, in.Filter)
-		if err != nil {
+		if out, err = read(ctx, by, in.Filter); err != nil {
 			return out, err
 		}
-		out.Len, out.Items = len(page.Items), page
-		if page.NextCursor != nil {
-			out.Next = *page.NextCursor
-		}
-		if page.Total != nil {
-			out.Total = *page.Total
+		if r, ok := any(in.Filter).(Revealing); ok {
+			out.Needs = r.Reveals(by)
 		}
 		return out, nil
 	}

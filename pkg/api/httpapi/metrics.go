@@ -18,12 +18,13 @@ const (
 	limitFailures = "failures" // calls without a valid token, by address
 	limitToken    = "token"
 	limitInFlight = "in_flight"
+	limitVisits   = "visits" // of pages without a token, by address and by what their link names
 )
 
 // Metrics returns the collectors of this package and of its layers, to be registered once per process. All label values are
 // initialized: rate() misses the first increment of a counter that did not exist before.
 func Metrics() []prometheus.Collector {
-	for _, reason := range []string{limitFailures, limitToken, limitInFlight} {
+	for _, reason := range []string{limitFailures, limitToken, limitInFlight, limitVisits} {
 		rateLimited.WithLabelValues(reason)
 	}
 	return slices.Concat(transport.Metrics(), idempotency.Metrics(), []prometheus.Collector{rateLimited})

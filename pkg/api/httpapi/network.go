@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/binding"
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/kit/cputime"
 )
@@ -62,6 +63,9 @@ func (a *API) receives(fc *fiber.Ctx, o *operation) {
 		headersOnly: fc.Method() == http.MethodHead,
 	}
 	fc.Locals(requestKey{}, r)
+	for name, value := range o.always {
+		fc.Set(name, value)
+	}
 	a.serve(fc.UserContext(), r, func(resp *response, err error) {
 		if err != nil {
 			a.server.Fail(fc, err)
@@ -76,7 +80,7 @@ func (r *request) write(fc *fiber.Ctx, resp *response) {
 		fc.Set(name, value)
 	}
 	if resp.replayed {
-		fc.Set("X-Idempotent-Replayed", "true")
+		fc.Set(idempotency.HeaderReplayed, "true")
 	}
 	if r.has(resp) {
 		fc.Status(http.StatusNotModified)

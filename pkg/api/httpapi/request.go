@@ -144,7 +144,7 @@ func (r *request) receive(ctx context.Context) error {
 	if errors.Is(err, transport.ErrBodyTooLarge) {
 		return r.op.tooLarge()
 	}
-	if err != nil || !r.op.binder.HasBody() { // the operation ignores the body
+	if err != nil {
 		return err
 	}
 	r.body.Raw, r.body.Items = raw, r.op.binder.Items()
@@ -292,12 +292,12 @@ func (r *request) rateHeaders(d ratelimit.Decision) {
 		return
 	}
 	quota := r.call.Rate.PerWindow()
-	r.SetHeader("X-RateLimit-Limit", strconv.Itoa(d.Limit))
-	r.SetHeader("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
-	r.SetHeader("X-RateLimit-Cost", strconv.Itoa(r.cost()))
-	r.SetHeader("X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds))
-	r.SetHeader("RateLimit-Policy", `"default";q=`+strconv.Itoa(quota)+`;w=`+strconv.Itoa(rateWindow))
-	r.SetHeader("RateLimit", `"default";r=`+strconv.Itoa(d.Remaining)+`;t=`+strconv.Itoa(d.ResetSeconds))
+	r.SetHeader(headerRateLimit, strconv.Itoa(d.Limit))
+	r.SetHeader(headerRateRemaining, strconv.Itoa(d.Remaining))
+	r.SetHeader(headerRateCost, strconv.Itoa(r.cost()))
+	r.SetHeader(headerRateReset, strconv.Itoa(d.ResetSeconds))
+	r.SetHeader(headerQuotaPolicy, `"default";q=`+strconv.Itoa(quota)+`;w=`+strconv.Itoa(rateWindow))
+	r.SetHeader(headerQuota, `"default";r=`+strconv.Itoa(d.Remaining)+`;t=`+strconv.Itoa(d.ResetSeconds))
 }
 
 func (r *request) plan(context.Context) error {
@@ -390,7 +390,7 @@ func (r *request) showIgnored(names []string) {
 		return
 	}
 	r.ignored = slices.Compact(slices.Sorted(slices.Values(append(r.ignored, names...))))
-	r.SetHeader("X-Ignored-Fields", headerSafe(strings.Join(r.ignored, ", ")))
+	r.SetHeader(headerIgnored, headerSafe(strings.Join(r.ignored, ", ")))
 }
 
 // headerSafe makes text from a client safe for a header: no control characters, and bounded in length.

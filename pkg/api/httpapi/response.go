@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +30,9 @@ type Identified interface {
 	// RecordID is the last segment of the record's URL.
 	RecordID() string
 }
+
+// Hideable is a record that stays when it is deleted. Who upserts it is told that it is still hidden.
+type Hideable interface{ IsHidden() bool }
 
 // Annotated is a body that adds headers to its response.
 type Annotated interface {
@@ -132,25 +134,19 @@ func (c *Call) recordHeaders(body any, status int, h map[string]string) {
 	if a, ok := body.(Annotated); ok {
 		maps.Copy(h, a.ResponseHeaders())
 	}
+	if v, ok := body.(Hideable); ok && c.op.AlsoCreates && v.IsHidden() {
+		h[headerHidden] = "true"
+	}
 	if id, ok := body.(Identified); ok && status == http.StatusCreated && !c.op.NoURL {
-		if path, ok := c.recordsPath(); ok {
-			h[fiber.HeaderLocation] = c.op.base + path + "/" + id.RecordID()
-		}
+		h[fiber.HeaderLocation] = c.op.base + c.recordsPath() + "/" + id.RecordID()
 	}
 }
 
-// recordsPath is the path below which a record that was just created is read. A record below another one may not be readable
-// alone; it then has none.
-func (c *Call) recordsPath() (string, bool) {
+// recordsPath is the path below which a record that was just created is read.
+func (c *Call) recordsPath() string {
 	path := cmp.Or(c.op.Records, c.op.Path)
 	if c.Principal != nil {
 		path = strings.Replace(path, "{"+companyParam+"}", c.Company.String(), 1)
-	}
-	if !strings.Contains(path, "{") {
-		return path, true
-	}
-	if c.req == nil || !c.req.api.reads(cmp.Or(c.op.Records, c.op.Path)) {
-		return "", false
 	}
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -158,15 +154,7 @@ func (c *Call) recordsPath() (string, bool) {
 			parts[i] = strings.ToLower(c.req.Param("path", strings.TrimSuffix(name, "}")))
 		}
 	}
-	return strings.Join(parts, "/"), true
-}
-
-// reads reports whether an operation reads one of the records at the path.
-func (a *API) reads(path string) bool {
-	return slices.ContainsFunc(a.ops, func(op Op) bool {
-		rest, below := strings.CutPrefix(op.Path, path+"/{")
-		return below && op.Method == http.MethodGet && strings.IndexByte(rest, '}') == len(rest)-1
-	})
+	return strings.Join(parts, "/")
 }
 
 // File is the body of an operation that returns something else than JSON, such as the result of an export. It is sent

@@ -21,6 +21,7 @@ import (
 // Group holds what the operations of one domain share.
 type Group struct {
 	Tag       string // tag in the API description
+	About     string // describes the tag; of groups with the same one, the first that is registered with it counts
 	Scope     string // resource whose scope is required; "" = any valid token
 	Component string // component that must be enabled; "" = none
 	Platform  bool   // in the admin API: about the platform, so that paths name no company
@@ -28,7 +29,7 @@ type Group struct {
 
 // Op declares an operation for [Register]; status is its success status.
 func (g Group) Op(method, path, id, summary string, status int) Op {
-	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: g.Tag, Scope: g.Scope, Component: g.Component, Platform: g.Platform}
+	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: g.Tag, About: g.About, Scope: g.Scope, Component: g.Component, Platform: g.Platform}
 }
 
 // Routes registers operations of a group. Each function below adds one; the signature of the service's method
@@ -181,6 +182,17 @@ func List[F, T any](r *Routes, path, id, summary string, read func(context.Conte
 		return read(ctx, in.Caller, in.Filter)
 	})
 	addList(r.api, op, read)
+}
+
+// Sums adds a GET of what the records of a list add up to that its filter selects. F is the filter of the list; its page and its order
+// change nothing.
+func Sums[F, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, F) (T, error), edits ...Edit) {
+	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	failsAsLists(&op)
+	view(r, op, func(ctx context.Context, in *listInput[F]) (T, error) {
+		serveList(&in.Call, &in.Filter)
+		return read(ctx, in.Caller, in.Filter)
+	})
 }
 
 // failsAsLists adds to the description of a list when every list fails, unless it says so itself.

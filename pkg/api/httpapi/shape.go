@@ -12,6 +12,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 )
 
 // Shape describes a value that an operation takes or returns, as the API description does: a parameter, a body, or a field of one.
@@ -98,10 +100,8 @@ func (a *API) shapeOf(content map[string]*huma.MediaType, t reflect.Type) *Shape
 
 // shape follows a schema. t is its type, which knows the order of fields; nil = they are in that of their names.
 func (a *API) shape(schema *huma.Schema, t reflect.Type, depth int) Shape {
-	doc, nullable := schema.Description, schema.Nullable
-	if schema.Ref != "" {
-		schema = a.desc.Components.Schemas.SchemaFromRef(schema.Ref)
-	}
+	doc := schema.Description
+	schema, nullable := jsontype.Resolve(a.desc.Components.Schemas, schema)
 	if schema == nil || depth > maxDepth {
 		return Shape{Type: huma.TypeObject, Doc: doc}
 	}

@@ -207,3 +207,38 @@ func TestRepeatedUploads(t *testing.T) {
 	require.Equal(t, first.body, again.body)
 	send("abd").is(t, 422, "IDEMPOTENCY_KEY_REUSED")
 }
+
+// A part of this process hands a file on while it receives it: the rules of uploads hold, of size, type and memory.
+func TestInternalCallersSendFiles(t *testing.T) {
+	t.Parallel()
+	f := uploading(t)
+	by, _ := f.internalCaller()
+	send := func(media string, body io.Reader) (got received, err error) {
+		err = ask(t, f.api, by, "upload", httpapi.Input{File: &httpapi.Sent{Media: media, Body: body}}, &got)
+		return got, err
+	}
+	for _, n := range []int{1, 256 << 10, maxUpload} {
+		body := fileOf(n)
+		sum := sha256.Sum256([]byte(body))
+		got, err := send("image/png", strings.NewReader(body))
+		require.NoError(t, err)
+		require.Equal(t, received{int64(n), hex.EncodeToString(sum[:]), hex.EncodeToString(sum[:]), got.Middle, "image/png"}, got)
+	}
+	_, err := send("image/png", strings.NewReader(fileOf(maxUpload+1)))
+	require.Equal(t, http.StatusRequestEntityTooLarge, refusal(t, err).Status)
+	_, err = send("text/plain", strings.NewReader("x"))
+	require.Equal(t, http.StatusUnsupportedMediaType, refusal(t, err).Status)
+	_, err = send("image/png", strings.NewReader(""))
+	require.Equal(t, "body", refusal(t, err).Fields[0].Field)
+	_, err = send("image/png", io.MultiReader(strings.NewReader("x"), brokenOff{}))
+	require.Equal(t, http.StatusRequestTimeout, refusal(t, err).Status)
+	for range 2 {
+		_, err = send("image/png", strings.NewReader(fileOf(maxUpload)))
+		require.NoError(t, err, "what was held is given back")
+	}
+}
+
+// brokenOff is what is left of a file whose sender is gone.
+type brokenOff struct{}
+
+func (brokenOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -49,7 +50,10 @@ type AdminChange struct {
 	Company   tenant.ID // zero if the operation is about the platform
 	Entity    string    // id of the record that was changed or created; "" if there is none
 	RequestID string
+	Name      string          // what people call it: its name or number; "" if it has none
 	Body      json.RawMessage // what the operator sent, without secrets; nil if the request had no body
+
+	Before, After json.RawMessage // the changed fields of the record, without secrets; nil unless the request has changed it
 }
 
 // variant is what sets one API of the platform apart from the others.
@@ -169,7 +173,78 @@ func (r *request) audit(tx *db.Tx, body any) error {
 			return err
 		}
 	}
+	if err := c.describe(tx, body); err != nil {
+		return err
+	}
 	return keep(tx, c)
+}
+
+// describe adds what the record is called, and what of it was changed.
+func (c *AdminChange) describe(tx *db.Tx, body any) error {
+	c.Name = nameOf(body)
+	for _, n := range tx.Noted() {
+		if n.ID.String() != c.Entity {
+			continue
+		}
+		if c.Name == "" {
+			c.Name = nameOf(n.After)
+		}
+		var err error
+		if c.Before, err = fieldsOf(n.Before, n.Fields); err != nil {
+			return err
+		}
+		c.After, err = fieldsOf(n.After, n.Fields)
+		return err
+	}
+	return nil
+}
+
+// fieldsOf is an object with some fields of a record as clients see it.
+func fieldsOf(record any, names []string) (json.RawMessage, error) {
+	raw, err := jsontype.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	some := map[string]any{}
+	for _, name := range names {
+		if value, ok := all[name]; ok {
+			some[name] = value
+		}
+	}
+	if raw, err = json.Marshal(some); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&some); err != nil {
+		return nil, err
+	}
+	return jsontype.Marshal(withoutSecrets(some))
+}
+
+// nameOf is the name, or else the number, of a record.
+func nameOf(record any) string {
+	raw, err := jsontype.Marshal(record)
+	if err != nil {
+		return ""
+	}
+	var named struct {
+		Name   *string      `json:"name"`
+		Number *json.Number `json:"number"`
+	}
+	switch err := json.Unmarshal(raw, &named); {
+	case err != nil:
+		return "" // no object
+	case named.Name != nil:
+		return *named.Name
+	case named.Number != nil:
+		return named.Number.String()
+	}
+	return ""
 }
 
 // auditor keeps the record of the change; nil = there is none.

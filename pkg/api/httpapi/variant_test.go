@@ -23,6 +23,7 @@ import (
 type adminOf struct {
 	company tenant.ID
 	changes []httpapi.AdminChange
+	last    *httpapi.AdminChange // of the transaction that runs
 	broken  error
 }
 
@@ -49,13 +50,17 @@ func (a *adminOf) Enter(_ context.Context, operator *access.Principal, company t
 	return &p, nil
 }
 
-func (a *adminOf) Record(_ *db.Tx, c httpapi.AdminChange) error {
-	if n := len(a.changes); n > 0 && a.changes[n-1].At.Equal(c.At) {
-		a.changes = a.changes[:n-1] // of a try before, which was not committed
+// Record keeps what the last try of a transaction tells.
+func (a *adminOf) Record(tx *db.Tx, c httpapi.AdminChange) error {
+	if a.last = &c; a.broken != nil {
+		a.last = nil
 	}
-	if a.broken == nil {
-		a.changes = append(a.changes, c)
-	}
+	tx.OnEnd(func() {
+		if a.last != nil {
+			a.changes = append(a.changes, *a.last)
+		}
+		a.last = nil
+	})
 	return a.broken
 }
 

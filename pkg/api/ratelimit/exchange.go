@@ -69,7 +69,8 @@ func (l *Limiter) Run(ctx context.Context) error {
 }
 
 // Exchange shares this node's demand with the other nodes and adjusts its shares.
-// Run calls it. If it fails, the shares stay as they are, and become equal if the failure lasts.
+// Run calls it. If it fails, the shares stay as they are, and become equal if the failure lasts. The end of ctx does not cut it off:
+// what the database still did then could bring back the leases that this node gives up when it leaves.
 func (l *Limiter) Exchange(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +85,7 @@ func (l *Limiter) Exchange(ctx context.Context) {
 	if l.nodes.Load() == 1 {
 		mine, gone = nil, nil // a single node only needs to be seen as alive
 	}
-	ctx, cancel := context.WithTimeout(ctx, staleAfter)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), staleAfter)
 	defer cancel()
 	peers, err := l.cfg.Leases.Exchange(ctx, l.cfg.Node, mine)
 	if err == nil && len(gone) > 0 {
@@ -106,9 +107,7 @@ func (l *Limiter) Exchange(ctx context.Context) {
 // fallBack switches to equal shares when the others' demand has been unknown for too long.
 func (l *Limiter) fallBack(ctx context.Context, err error, now time.Time) {
 	exchanges.WithLabelValues("error").Inc()
-	if ctx.Err() == nil {
-		l.cfg.Log.WarnContext(ctx, "exchanging rate leases failed", "error", err)
-	}
+	l.cfg.Log.WarnContext(ctx, "exchanging rate leases failed", "error", err)
 	if now.Sub(l.syncedAt) < staleAfter {
 		return
 	}

@@ -54,7 +54,7 @@ func (r *Registry) AsyncAPI() ([]byte, error) {
 	for name, s := range registry.Map() {
 		schemas[name] = s
 	}
-	return indented(map[string]any{
+	return jsontype.Description(map[string]any{
 		"asyncapi": "3.0.0",
 		"info": map[string]any{
 			"title": "Tradegrid webhooks", "version": "1.0.0",

@@ -1,9 +1,7 @@
 package event
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -22,7 +20,7 @@ func (t Type) Schema() ([]byte, error) {
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	jsontype.AllowMore(registry.Map())
 	s["$defs"] = registry.Map()
-	return indented(s)
+	return jsontype.Description(s)
 }
 
 // envelope is the schema of the event's envelope; the types of data are in the registry.
@@ -55,7 +53,7 @@ func (r *Registry) Example(t Type) ([]byte, error) {
 }
 
 // Example returns a sample envelope that satisfies the schema. It is deterministic.
-func (t Type) Example() ([]byte, error) { return indented(t.example()) }
+func (t Type) Example() ([]byte, error) { return jsontype.Description(t.example()) }
 
 func (t Type) example() map[string]any {
 	registry := jsontype.NewRegistry(definitions)
@@ -84,12 +82,14 @@ func (t Type) dataSchema(registry huma.Registry) *huma.Schema {
 	return both
 }
 
-func indented(v any) ([]byte, error) {
-	raw, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode schema: %w", err)
+// Fields are the names of the fields that data can have, those of an envelope that was too large included.
+func (t Type) Fields() []string {
+	registry := jsontype.NewRegistry(definitions)
+	data := t.dataSchema(registry)
+	for data.Ref != "" {
+		data = registry.SchemaFromRef(data.Ref)
 	}
-	return append(raw, '\n'), nil
+	return append(slices.Sorted(maps.Keys(data.Properties)), "truncated")
 }
 
 const (
@@ -99,9 +99,7 @@ const (
 
 // sample returns a value that satisfies the schema.
 func sample(r huma.Registry, s *huma.Schema, name string, depth int) any {
-	for s.Ref != "" {
-		s = r.SchemaFromRef(s.Ref)
-	}
+	s, _ = jsontype.Resolve(r, s)
 	switch {
 	case len(s.Examples) > 0:
 		return s.Examples[0]

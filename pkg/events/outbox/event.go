@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/events/event"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -17,18 +19,16 @@ import (
 
 // Event is a change of a record as it is sent to receivers; see docs/reference/events.md#envelope.
 type Event struct {
-	Name   string      // name of a declared event, such as order.created
-	Actor  uuid.UUID   // user who made the change; zero = the platform itself
-	Type   string      // type of the record, such as order
-	ID     uuid.UUID   // id of the record
-	Meta   record.Meta // after the change
-	Offset int64       // index among the events of the record in one transaction: 0, 1, …
-	Data   any         // the record after the change
-	Extra  any         // additional fields of this event, such as previousStatus; may be nil
+	Name    string      // name of a declared event, such as order.created
+	Actor   string      // who made the change, see [access.Principal.ActorID]; "" = the platform itself
+	Type    string      // type of the record, such as order
+	ID      uuid.UUID   // id of the record
+	Meta    record.Meta // after the change
+	Offset  int64       // index among the events of the record in one transaction: 0, 1, …
+	Data    any         // the record after the change
+	EventID uuid.UUID   // zero = a new one; set by who raises the same event again after a restore of the database
+	Extra   any         // additional fields of this event, such as previousStatus; may be nil
 }
-
-// SystemActor is the actorId of changes made by the platform itself.
-const SystemActor = "system"
 
 // Raise serializes the event and appends it to the outbox in the transaction of the change. When a transaction raises several
 // events of one record, Offset numbers them, and the position of the last one must be stored with the record:
@@ -38,13 +38,12 @@ func Raise(ctx context.Context, tx *db.Tx, company tenant.ID, e Event) error {
 	if err != nil {
 		return fmt.Errorf("write data of %s: %w", e.Name, err)
 	}
-	id := uuid.Must(uuid.NewV7())
-	actor := SystemActor
-	if e.Actor != uuid.Nil {
-		actor = e.Actor.String()
+	id := e.EventID
+	if id == uuid.Nil {
+		id = uuid.Must(uuid.NewV7())
 	}
 	body, err := event.Envelope{
-		Event: e.Name, CompanyID: company, OccurredAt: e.Meta.UpdatedAt.Std(), ActorID: actor, Data: data, EventID: id.String(),
+		Event: e.Name, CompanyID: company, OccurredAt: e.Meta.UpdatedAt.Std(), ActorID: cmp.Or(e.Actor, access.ActorSystem), Data: data, EventID: id.String(),
 	}.Freeze()
 	if err != nil {
 		return err

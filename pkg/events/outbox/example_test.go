@@ -16,7 +16,7 @@ import (
 func ExampleRaise() {
 	announce := func(ctx context.Context, tx *db.Tx, by access.Caller, lead uuid.UUID, after record.Meta) error {
 		return outbox.Raise(ctx, tx, by.Company, outbox.Event{
-			Name: "lead.converted", Actor: by.Actor, Type: "lead", ID: lead, Meta: after,
+			Name: "lead.converted", Actor: by.ActorID(), Type: "lead", ID: lead, Meta: after,
 			Data: map[string]any{"id": lead, "status": "converted"},
 		})
 	}

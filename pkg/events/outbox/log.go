@@ -32,6 +32,19 @@ AND ($5::TIMESTAMPTZ IS NULL OR occurred_at >= $5::TIMESTAMPTZ)
 AND ($6::TIMESTAMPTZ IS NULL OR occurred_at <= $6::TIMESTAMPTZ)
 AND agg_id = $8
 ORDER BY company_id, agg_id, seq LIMIT $7`
+	sqlReadLogFromEnd = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
+WHERE company_id = $1 AND seq < $2 AND expires_at > $3
+AND ($4::TEXT[] IS NULL OR event LIKE ANY($4::TEXT[]))
+AND ($5::TIMESTAMPTZ IS NULL OR occurred_at >= $5::TIMESTAMPTZ)
+AND ($6::TIMESTAMPTZ IS NULL OR occurred_at <= $6::TIMESTAMPTZ)
+ORDER BY company_id DESC, seq DESC LIMIT $7`
+	sqlReadLogOfEntityFromEnd = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
+WHERE company_id = $1 AND seq < $2 AND expires_at > $3
+AND ($4::TEXT[] IS NULL OR event LIKE ANY($4::TEXT[]))
+AND ($5::TIMESTAMPTZ IS NULL OR occurred_at >= $5::TIMESTAMPTZ)
+AND ($6::TIMESTAMPTZ IS NULL OR occurred_at <= $6::TIMESTAMPTZ)
+AND agg_id = $8
+ORDER BY company_id DESC, agg_id DESC, seq DESC LIMIT $7`
 	// In order of the ids, which is about that of time.
 	sqlReadLogByID = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
 WHERE company_id = $1 AND id > $2 AND id <= $3 AND expires_at > $4
@@ -85,10 +98,18 @@ const maxPageBytes = 4 << 20
 // large events has fewer of them; see docs/reference/events.md#event-log.
 // A reader that follows the positions misses nothing, because events become visible in order of position.
 func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, limit int, f LogFilter) (page []LogEntry, more bool, err error) {
-	args := []any{company, after, time.Now().UTC(), likePatterns(f.Events), orNull(f.From), orNull(f.To), limit + 1}
-	sql := sqlReadLog
+	return f.read(ctx, q, company, after, limit, sqlReadLog, sqlReadLogOfEntity)
+}
+
+// ReadLogBackwards is [ReadLog] for the events before a position, the latest first.
+func ReadLogBackwards(ctx context.Context, q db.Querier, company tenant.ID, before int64, limit int, f LogFilter) (page []LogEntry, more bool, err error) {
+	return f.read(ctx, q, company, before, limit, sqlReadLogFromEnd, sqlReadLogOfEntityFromEnd)
+}
+
+func (f LogFilter) read(ctx context.Context, q db.Querier, company tenant.ID, from int64, limit int, sql, sqlOfEntity string) ([]LogEntry, bool, error) {
+	args := []any{company, from, time.Now().UTC(), likePatterns(f.Events), orNull(f.From), orNull(f.To), limit + 1}
 	if f.EntityID != uuid.Nil {
-		sql, args = sqlReadLogOfEntity, append(args, f.EntityID)
+		sql, args = sqlOfEntity, append(args, f.EntityID)
 	}
 	return readLog(ctx, q, limit, maxPageBytes, sql, args...)
 }

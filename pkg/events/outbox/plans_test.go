@@ -33,7 +33,7 @@ func TestPlansDoNotDependOnTheLastVacuum(t *testing.T) {
 		name, sql, index string
 		params           int
 	}{
-		{"scan", sqlScanPostgreSQL, "outbox_pkey", 4},
+		{"scan", scanStatements(Stamp{})[db.PostgreSQL], "outbox_pkey", 4},
 		{"probe", sqlProbePostgreSQL, "outbox_pkey", 3},
 		{"remove", sqlDeleteRows.SQL(), "outbox_pkey", 6},
 		{"lock", sqlLockHeads, "event_log_heads_pkey", 1},

@@ -133,7 +133,7 @@ func (r *Relay) produce(ctx context.Context, pub *publication) {
 			continue
 		}
 		open.Add(1)
-		r.client.Produce(ctx, kafkaRecord(m, partitions), func(_ *kgo.Record, err error) {
+		r.client.Produce(ctx, r.kafkaRecord(m, partitions), func(_ *kgo.Record, err error) {
 			pub.errs[i] = err
 			if err != nil && !isPoison(err) {
 				failed.Store(true)
@@ -191,7 +191,7 @@ func (r *Relay) produceAlone(ctx context.Context, p *part, m *row) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
 	defer cancel()
-	return r.client.ProduceSync(ctx, kafkaRecord(m, partitions)).FirstErr()
+	return r.client.ProduceSync(ctx, r.kafkaRecord(m, partitions)).FirstErr()
 }
 
 // unsendable is why Kafka need not be asked about a row; nil = it must be.
@@ -234,8 +234,8 @@ func isPoison(err error) bool {
 
 // kafkaRecord converts a row to a record, with the trace context of the request that made the change. Events are spread over that
 // many partitions.
-func kafkaRecord(m *row, partitions int32) *kgo.Record {
-	h := kafka.NewHeaders(12, 3*36+3*20+2*12+len(m.Event)+len(m.AggType)+len(m.Traceparent)+len(m.Tracestate))
+func (r *Relay) kafkaRecord(m *row, partitions int32) *kgo.Record {
+	h := kafka.NewHeaders(13, 3*36+4*20+2*12+len(m.Event)+len(m.AggType)+len(m.Traceparent)+len(m.Tracestate))
 	h.UUID("ce_id", m.ID)
 	h.Text("ce_type", m.Event)
 	h.Text("ce_source", "tradegrid")
@@ -252,6 +252,9 @@ func kafkaRecord(m *row, partitions int32) *kgo.Record {
 		h.Text("tracestate", m.Tracestate)
 	}
 	h.Int("committed_at", m.CreatedAt.UnixMicro())
+	if r.cfg.Stamp.Header != "" {
+		h.Int(r.cfg.Stamp.Header, m.Stamp)
+	}
 	rec := &kgo.Record{Topic: m.Topic, Key: []byte(m.Key), Headers: h.List()}
 	if m.Topic == topics.Events {
 		rec.Partition = kafka.PartitionOf(rec.Key, partitions)

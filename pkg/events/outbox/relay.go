@@ -65,6 +65,7 @@ type RelayConfig struct {
 	EventRetention time.Duration      // how long the event log keeps an event; required
 	EventQuota     int64              // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
 	cleanup        time.Duration      // interval between deletions of expired rows, PostgreSQL only [1m]
+	Stamp          Stamp              // what records say of the database as it is when they are published; zero = nothing
 	Owners         ownermail.Owners   // of companies, who are told when their part of the event log is nearly full; nil = they are not told
 	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
 	Jobs           []Job              // that run beside the relay
@@ -73,6 +74,13 @@ type RelayConfig struct {
 	placement      time.Duration      // interval between looks for partitions that were added to the topic of events [10s]
 	inject         failpoint.Injector // disturbs the relay in tests; nil in production
 	Log            *slog.Logger
+}
+
+// Stamp is a number that each record carries, as the database has it after the event was committed. It is read with the events, so that
+// no consumer needs a round trip for it.
+type Stamp struct {
+	Header string // of the record
+	SQL    string // an INT8 that is never null; x.company_id is the company of the event
 }
 
 // Job runs in every relay until ctx is done. It works only while owner reports that this relay owns bucket 0, which one
@@ -120,6 +128,7 @@ type Relay struct {
 	cfg    RelayConfig
 	log    *slog.Logger
 	owner  string
+	scans  map[db.Dialect]string
 	quota  *quota.Meter
 	wake   chan struct{} // capacity 1; wakes the scheduler
 	taken  chan struct{} // capacity 1; buckets were acquired that are not spread over all partitions
@@ -195,6 +204,7 @@ func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
 		db: d, client: client, admin: kadm.NewClient(client), cfg: cfg,
 		// A restarted process must not consider itself the owner of its predecessor's leases.
 		owner: cfg.Node + "/" + uuid.NewString()[:8],
+		scans: scanStatements(cfg.Stamp),
 		wake:  make(chan struct{}, 1),
 		taken: make(chan struct{}, 1),
 		abort: make(chan struct{}),

@@ -30,12 +30,16 @@ func TestRelayPublishesWithAllHeaders(t *testing.T) {
 	c, record := company(), uuid.New()
 	m := message(record, 3, nowMicro())
 	g.append(c, m)
-	stop := g.run(g.relay("a"))
+	stop := g.run(g.relay("a", func(r *Relay) {
+		r.cfg.Stamp = Stamp{Header: "length", SQL: `CAST(length(CAST(x.company_id AS TEXT)) AS INT8)`}
+		r.scans = scanStatements(r.cfg.Stamp)
+	}))
 	g.drained()
 	stop()
 	got := g.records(topics.Events)
 	require.Len(t, got, 1)
 	rec := got[0].rec
+	require.Equal(t, strconv.Itoa(len(c.String())), header(rec, "length"), "the stamp")
 	require.Equal(t, c.String(), string(rec.Key))
 	require.Equal(t, m.Payload, rec.Value)
 	require.Equal(t, m.ID.String(), header(rec, "ce_id"))

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -23,14 +24,22 @@ WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u
 	// as long as it may join.
 	sqlProbePostgreSQL = `SELECT u.b` + fromProbed + `(id IN (SELECT unnest($3::UUID[]))) IS NOT TRUE) IS TRUE`
 
-	scanned = `x.bucket, x.pos, x.id, x.company_id, x.topic, x.key, x.event, x.agg_type, x.agg_id, x.agg_version, x.payload, x.traceparent, x.tracestate, x.request_id, x.created_at
+	scanned    = `x.bucket, x.pos, x.id, x.company_id, x.topic, x.key, x.event, x.agg_type, x.agg_id, x.agg_version, x.payload, x.traceparent, x.tracestate, x.request_id, x.created_at, `
+	fromOutbox = `
 FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low) CROSS JOIN LATERAL (
  SELECT bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
  FROM outbox WHERE bucket = u.b AND pos >= u.low AND `
-	inOrder           = ` ORDER BY bucket, pos, id LIMIT $3) AS x ORDER BY x.bucket, x.pos, x.id`
-	sqlScan           = `SELECT ` + scanned + `id <> ALL($4::UUID[])` + inOrder
-	sqlScanPostgreSQL = `SELECT ` + scanned + `(id IN (SELECT unnest($4::UUID[]))) IS NOT TRUE` + inOrder
+	inOrder = ` ORDER BY bucket, pos, id LIMIT $3) AS x ORDER BY x.bucket, x.pos, x.id`
 )
+
+// scanStatements are the statements that read the rows of buckets, with what the stamp adds.
+func scanStatements(s Stamp) map[db.Dialect]string {
+	head := "SELECT " + scanned + cmp.Or(s.SQL, "0") + fromOutbox
+	return map[db.Dialect]string{
+		db.CockroachDB: head + `id <> ALL($4::UUID[])` + inOrder,
+		db.PostgreSQL:  head + `(id IN (SELECT unnest($4::UUID[]))) IS NOT TRUE` + inOrder,
+	}
+}
 
 const (
 	activeFor   = time.Second            // how long after the last row of which no writer told the shortest poll interval is kept
@@ -65,6 +74,7 @@ type row struct {
 	Tracestate  string
 	RequestID   string
 	CreatedAt   time.Time
+	Stamp       int64
 	Payload     []byte `db:"-"` // as it is published
 	corrupt     error  // why there is no payload
 }
@@ -230,12 +240,8 @@ func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
 		views[i] = &v
 	}
 	statements := r.statements(views)
-	sql := sqlScan
-	if r.db.Dialect() == db.PostgreSQL {
-		sql = sqlScanPostgreSQL
-	}
 	for _, s := range statements {
-		batch.Queue(sql, s.buckets, s.lows, s.limit, s.unsettled)
+		batch.Queue(r.scans[r.db.Dialect()], s.buckets, s.lows, s.limit, s.unsettled)
 	}
 	began, found := time.Now(), 0
 	res := r.db.SendBatch(ctx, batch)
@@ -288,7 +294,7 @@ func (s *statement) read(res pgx.BatchResults, most int) error {
 	}
 	defer rows.Close()
 	var bucket int32
-	first := []any{&bucket, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
+	first := []any{&bucket, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
 	for rows.Next() {
 		if err := rows.Scan(first...); err != nil {
 			return err

@@ -97,6 +97,7 @@ func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, snaps
 		return err
 	}
 	t.wrote(tx, &snapshot.Before, v)
+	tx.Note(db.Noted{ID: recordOf(v).RecordKey().ID, Before: &snapshot.Before, After: v, Fields: names})
 	if t.observer != nil {
 		t.observer(tx, by, &snapshot.Before, v, names)
 	}

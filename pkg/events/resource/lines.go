@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
 
@@ -28,6 +29,8 @@ import (
 type Lines[L any] struct {
 	name  db.Table
 	owner string // column with the id of the document
+
+	constraints map[string]error
 
 	columns              []record.Column
 	id                   record.Column
@@ -68,6 +71,15 @@ func LinesOf[L any](name db.Table, owner string, without ...string) *Lines[L] {
 	t.sqlInsert = name.InsertRows("(" + list + ")\nSELECT " + "u." + strings.Join(names, ", u.") +
 		"\nFROM unnest(" + strings.Join(params, ", ") + ")\nAS u(" + list + ")")
 	t.sqlDelete = name.Delete("WHERE company_id = $1 AND " + owner + " = $2 AND id = ANY($3::UUID[])")
+	return t
+}
+
+// OnConstraint maps violations of a constraint by new lines to an error for the client.
+func (t *Lines[L]) OnConstraint(name string, err error) *Lines[L] {
+	if t.constraints == nil {
+		t.constraints = map[string]error{}
+	}
+	t.constraints[name] = err
 	return t
 }
 
@@ -155,7 +167,7 @@ func (l *Listed[L]) Of(document uuid.UUID) []L {
 }
 
 // numberBytes is about what a line takes as JSON besides its texts.
-const numberBytes = 500
+const numberBytes = list.ChildBytes
 
 // sizeSQL is about how many bytes lines take as JSON. The length of a text is known without reading it.
 func (t *Lines[L]) sizeSQL() string {
@@ -214,7 +226,10 @@ func (t *Lines[L]) insert(tx *db.Tx, k *record.Key, lines []L) {
 	for _, c := range t.columns {
 		args = append(args, columnOf(all, c))
 	}
-	tx.QueueRows(t.sqlInsert, args...).Expect(int64(n), nil)
+	q := tx.QueueRows(t.sqlInsert, args...).Expect(int64(n), nil)
+	for name, err := range t.constraints {
+		q.OnConstraint(name, err)
+	}
 }
 
 // columnOf returns the values of a column of all lines, as a slice.

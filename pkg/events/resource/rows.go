@@ -22,9 +22,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
 
-// externalIDTaken is the end of the code of the 409 for an external id that another record has.
-const externalIDTaken = "_EXTERNAL_ID_TAKEN"
-
 // searchColumn holds the text that search= matches, in tables whose records have fields tagged search.
 const searchColumn = "search_text"
 
@@ -39,6 +36,7 @@ type table struct {
 	update      []record.Column
 	constraints map[string]error
 	parts       []part
+	takenAs     string
 
 	sqlSelect, sqlLock, sqlKnown, sqlExternal string
 	sqlInsert, sqlUpdate, sqlDelete           db.Write
@@ -81,8 +79,6 @@ func newTable(name db.Table, entity string, recordType reflect.Type, plan *recor
 	t.sqlKnown = "SELECT id FROM " + string(name) + " WHERE company_id = $1 AND id = ANY($2::UUID[])"
 	if t.plan.Identifies() {
 		t.sqlExternal = "SELECT id FROM " + string(name) + " WHERE company_id = $1 AND external_id = $2 AND COALESCE(source, '') = $3"
-		t.constraints[string(name)+"_external_id_key"] = apierr.StateConflict(entity+externalIDTaken,
-			"externalId: another record from this source has this externalId; the filters source and externalId of the list find it")
 	}
 	return t
 }
@@ -141,19 +137,6 @@ func (t *table) Stored(company tenant.ID, id uuid.UUID) db.CommitCheck {
 	}
 }
 
-// FindExternal returns the id of the record with an external id from a source; nil if there is none.
-func (t *table) FindExternal(ctx context.Context, q db.Querier, company tenant.ID, source, externalID string) (*uuid.UUID, error) {
-	var id uuid.UUID
-	err := q.QueryRow(ctx, t.sqlExternal, company, externalID, source).Scan(&id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // there is no such record
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find record of %s by external id: %w", t.name, err)
-	}
-	return &id, nil
-}
-
 // Known returns those ids that are records of the company.
 func (t *table) Known(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.Query(ctx, t.sqlKnown, company, ids)
@@ -179,10 +162,13 @@ func (t *table) finish(v any, err error, id uuid.UUID) error {
 	return nil
 }
 
-// mapped gives a write the constraints of the table.
-func (t *table) mapped(q *db.Queued) *db.Queued {
+// mapped gives a write of a record the constraints of the table.
+func (t *table) mapped(q *db.Queued, v any) *db.Queued {
 	for name, err := range t.constraints {
 		q.OnConstraint(name, err)
+	}
+	if id, ok := t.externalOf(v); ok {
+		q.OnConstraint(string(t.name)+"_external_id_key", &takenError{table: t, at: id})
 	}
 	return q
 }
@@ -190,7 +176,7 @@ func (t *table) mapped(q *db.Queued) *db.Queued {
 // insertRow queues the INSERT of a record and its lines.
 func (t *table) insertRow(tx *db.Tx, v any) {
 	k, m := recordOf(v).RecordKey(), recordOf(v).RecordMeta()
-	t.mapped(tx.QueueRow(t.sqlInsert, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt}, t.insert)...))
+	t.mapped(tx.QueueRow(t.sqlInsert, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt}, t.insert)...), v)
 	for _, p := range t.parts {
 		p.create(tx, k, p.of(v))
 	}
@@ -199,13 +185,13 @@ func (t *table) insertRow(tx *db.Tx, v any) {
 // updateRow queues the UPDATE of a record without its lines.
 func (t *table) updateRow(tx *db.Tx, v any) {
 	k, m := recordOf(v).RecordKey(), recordOf(v).RecordMeta()
-	t.mapped(tx.Queue(t.sqlUpdate, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.UpdatedAt}, t.update)...)).Expect(1, db.ErrStale)
+	t.mapped(tx.Queue(t.sqlUpdate, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.UpdatedAt}, t.update)...), v).Expect(1, db.ErrStale)
 }
 
 // deleteRow queues the DELETE of a record and its lines; none is a record without lines.
 func (t *table) deleteRow(tx *db.Tx, v, none any) {
 	k, m := recordOf(v).RecordKey(), recordOf(v).RecordMeta()
-	t.mapped(tx.Queue(t.sqlDelete, k.CompanyID, k.ID, m.Version)).Expect(1, db.ErrStale)
+	t.mapped(tx.Queue(t.sqlDelete, k.CompanyID, k.ID, m.Version), v).Expect(1, db.ErrStale)
 	for _, p := range t.parts {
 		p.replace(tx, k, p.of(v), p.of(none))
 	}
@@ -277,7 +263,7 @@ func (t *table) raiseAll(ctx context.Context, tx *db.Tx, by access.Caller, base 
 	meta := *recordOf(after).RecordMeta()
 	meta.EvPos = base
 	for i, e := range events {
-		e.Actor, e.Type, e.ID, e.Meta, e.Offset = by.Actor, strings.ToLower(t.entity), recordOf(after).RecordKey().ID, meta, int64(i)
+		e.Actor, e.Type, e.ID, e.Meta, e.Offset = by.ActorID(), strings.ToLower(t.entity), recordOf(after).RecordKey().ID, meta, int64(i)
 		if e.Data == after {
 			if raw == nil {
 				if raw, err = jsontype.Marshal(after); err != nil {
@@ -295,17 +281,6 @@ func (t *table) raiseAll(ctx context.Context, tx *db.Tx, by access.Caller, base 
 
 // Name is the name of the table.
 func (t *table) Name() string { return string(t.name) }
-
-// Errors documents the error codes that the table itself raises.
-func (t *table) Errors() []apierr.Doc {
-	if t.sqlExternal == "" {
-		return nil
-	}
-	return []apierr.Doc{{
-		Status: 409, Code: t.entity + externalIDTaken,
-		Advice: "Another record of this kind has the same externalId and source. The filters source and externalId of its list find it; PUT by-external-id changes it.",
-	}}
-}
 
 // Statements returns all statements of the table.
 func (t *table) Statements() []string {

@@ -40,6 +40,9 @@ type Field struct {
 	Field   string `json:"field"`   // JSON path such as items[2].qty
 	Code    string `json:"code"`    // one of the codes above
 	Message string `json:"message"` // the rule and what to do
+
+	Rule string `json:"-"` // format of the message without the field, for pages that say it in another language
+	Args []any  `json:"-"` // of Rule
 }
 
 // SchemaName implements [jsontype.Named].
@@ -118,7 +121,7 @@ func (f *Fields) Add(field, code, format string, args ...any) {
 	if f.Full() {
 		return
 	}
-	*f = append(*f, Field{Field: field, Code: code, Message: field + ": " + fmt.Sprintf(format, args...)})
+	*f = append(*f, Field{Field: field, Code: code, Message: field + ": " + fmt.Sprintf(format, args...), Rule: format, Args: args})
 }
 
 // Err returns the 400 with all faults, or nil if there are none.

@@ -68,12 +68,3 @@ func (t *Time) ScanTimestamptz(v pgtype.Timestamptz) error {
 func (t Time) TimestamptzValue() (pgtype.Timestamptz, error) {
 	return pgtype.Timestamptz{Time: t.Std(), Valid: true}, nil
 }
-
-// OrNull is embedded in a struct to make its pointer fields nullable; other fields need a tag.
-type OrNull struct{}
-
-// TransformSchema implements [huma.SchemaTransformer].
-func (OrNull) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	s.Nullable = true
-	return s
-}

@@ -1,7 +1,9 @@
 package jsontype
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// registry marks pointers as nullable. huma does not do so for UUIDs and for types that provide their own schema.
+// registry marks pointers as nullable. huma does not do so for UUIDs, for structs and for types that provide their own schema.
 type registry struct {
 	huma.Registry
 	prefix string
@@ -86,17 +88,54 @@ func pointersMayBeNull(t reflect.Type, s *huma.Schema) {
 			continue
 		}
 		p := s.Properties[name]
-		if p == nil || p.Ref != "" {
+		if p == nil {
 			continue
 		}
 		if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
-			p.Nullable = true
+			MayBeNull(p)
 		}
 		if p.Nullable && len(p.Enum) > 0 && !slices.Contains(p.Enum, nil) {
 			p.Enum = append(p.Enum, nil) // a schema allows only what its enum lists, also where null is a type
 		}
 		pointersMayBeNull(f.Type, p) // an anonymous object
 	}
+}
+
+// typeNull is the type of null.
+const typeNull = "null"
+
+// MayBeNull makes a schema one that allows null. Of a named one, that is said where it is referred to, because generators of clients
+// look for it there.
+func MayBeNull(p *huma.Schema) {
+	if p.Ref == "" {
+		p.Nullable = true
+		return
+	}
+	p.AnyOf, p.Ref = []*huma.Schema{{Ref: p.Ref}, {Type: typeNull}}, ""
+}
+
+// Resolve follows references, also of what may be null.
+func Resolve(r huma.Registry, s *huma.Schema) (of *huma.Schema, null bool) {
+	for {
+		switch {
+		case s != nil && s.Ref != "":
+			s = r.SchemaFromRef(s.Ref)
+		case s != nil && len(s.AnyOf) == 2 && s.AnyOf[1].Type == typeNull:
+			s, null = s.AnyOf[0], true
+		default:
+			return s, null
+		}
+	}
+}
+
+// Description encodes a description with schemas: stable, indented JSON. The keyword patternDescription, which no specification has,
+// gets the prefix of those.
+func Description(v any) ([]byte, error) {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode description: %w", err)
+	}
+	return append(bytes.ReplaceAll(raw, []byte(`"patternDescription": `), []byte(`"x-patternDescription": `)), '\n'), nil
 }
 
 // MarshalJSON implements [json.Marshaler]: the schemas by their names.

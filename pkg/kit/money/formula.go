@@ -42,6 +42,22 @@ func MulDiv(a Amount, num, den int64) (Amount, error) {
 	return Amount(quotient), nil
 }
 
+// Share returns n·part/whole, rounded half up: what belongs to a part of a whole that has n. n is at most [MaxAmount], part is between 0 and
+// whole, and a part of nothing has nothing.
+func Share(n Amount, part, whole int64) Amount {
+	if part < 0 || part > whole {
+		panic(fmt.Sprintf("money: Share of %d of %d, the part must be between 0 and the whole", part, whole))
+	}
+	if whole == 0 {
+		return 0
+	}
+	v, err := MulDiv(n, part, whole)
+	if err != nil {
+		panic(fmt.Sprintf("money: Share of %d minor units, beyond the range of an amount", n))
+	}
+	return v
+}
+
 // Discount returns the share p of the subtotal, rounded half away from zero: (subtotal·bp + 5000) / 10000.
 // p must be between 0 and [MaxPercent]; the result never exceeds the subtotal.
 func Discount(subtotal Amount, p Percent) Amount {
@@ -53,6 +69,14 @@ func Discount(subtotal Amount, p Percent) Amount {
 		panic(fmt.Sprintf("money: Discount of %d minor units, beyond the range of an amount", subtotal))
 	}
 	return d
+}
+
+// TaxOn returns the tax at a rate that is added to an amount, rounded half up. The amount is not negative; the tax never exceeds it.
+func TaxOn(amount Amount, rate Percent) Amount { return Share(amount, int64(rate), int64(MaxPercent)) }
+
+// TaxWithin returns the tax at a rate that an amount contains, rounded half up: amount·rate/(100 + rate).
+func TaxWithin(amount Amount, rate Percent) Amount {
+	return Share(amount, int64(rate), int64(MaxPercent)+int64(rate))
 }
 
 // Spread divides a document's discount among its lines in proportion to their amounts, by the largest remainder method;

@@ -195,3 +195,22 @@ func BenchmarkSpread(b *testing.B) {
 		money.Spread(12_345, amounts)
 	}
 }
+
+// Shares and taxes are exact quotients, rounded half up.
+func TestSharesAndTaxes(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, money.Share(5, 0, 0))
+	require.Panics(t, func() { money.Share(5, 2, 1) })
+	require.Panics(t, func() { money.Share(5, -1, 1) })
+	rapid.Check(t, func(t *rapid.T) {
+		n, whole := drawAmount(t, "n", 0), rapid.Int64Range(1, int64(money.MaxQty)).Draw(t, "whole")
+		part := rapid.Int64Range(0, whole).Draw(t, "part")
+		quotient := func(num, den int64) money.Amount {
+			return money.Amount(roundHalfAway(new(big.Int).Mul(big.NewInt(int64(n)), big.NewInt(num)), big.NewInt(den)).Int64())
+		}
+		require.Equal(t, quotient(part, whole), money.Share(n, part, whole))
+		rate := money.Percent(rapid.Int32Range(0, int32(money.MaxPercent)).Draw(t, "rate"))
+		require.Equal(t, quotient(int64(rate), 10_000), money.TaxOn(n, rate))
+		require.Equal(t, quotient(int64(rate), 10_000+int64(rate)), money.TaxWithin(n, rate))
+	})
+}

@@ -309,3 +309,37 @@ func TestHolderOfAKeyTriesUntilItsDeadline(t *testing.T) {
 	require.Equal(t, apierr.DatabaseUnavailable, f.Reason())
 	require.ErrorIs(t, take(t.Context(), failing(t, firstTimes(50, db.BeforeCommit, sqlState("40001"))), uuid.New()), db.ErrBusy, "without a deadline")
 }
+
+// Who waits for a record has a later time than everybody who had it before, in this process and in others.
+func TestTimeBehindALock(t *testing.T) {
+	t.Parallel()
+	nodes := []*db.DB{failing(t, nil), failing(t, nil)}
+	company := newCounter(t, nodes[0])
+	var mu sync.Mutex
+	times := map[int]time.Time{}
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			var n int
+			var at time.Time
+			err := nodes[i%2].RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+				if err := tx.Lock(ctx, sqlLockKind, company, "a").Scan(&n); err != nil {
+					return err
+				}
+				tx.Queue(counters.Update(`SET n = $3 WHERE company_id = $1 AND kind = $2`), company, "a", n+1)
+				at = tx.Now()
+				return nil
+			})
+			if err != nil {
+				t.Errorf("change %d: %v", i, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			times[n] = at
+		})
+	}
+	wg.Wait()
+	for n := 1; n < 40; n++ {
+		require.False(t, times[n].Before(times[n-1]), "change %d at %s, the one before at %s", n, times[n], times[n-1])
+	}
+}

@@ -9,16 +9,30 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 )
 
-// Every try of a transaction sees the time that was read before the first one, although the clock goes on.
-func TestTriesShareOneTime(t *testing.T) {
+// A try reads the clock once, when it asks for the time; one after a try that may have been committed has the time of that one.
+func TestTimeOfATry(t *testing.T) {
 	t.Parallel()
+	t.Run("rolled back", func(t *testing.T) {
+		t.Parallel()
+		testTimeOfTries(t, db.BeforeCommit, []int{0, 1, 2, 3})
+	})
+	t.Run("unknown", func(t *testing.T) {
+		t.Parallel()
+		notFound := func(context.Context, db.Querier) (bool, error) { return false, nil }
+		testTimeOfTries(t, db.AfterCommit, []int{0, 0, 0, 0}, db.WithCommitCheck(notFound))
+	})
+}
+
+func testTimeOfTries(t *testing.T, fails failpoint.Point, hours []int, opts ...db.Option) {
+	t.Helper()
 	start := time.Date(2026, 3, 1, 10, 0, 0, 123_456_789, time.FixedZone("", 3*60*60))
 	var reads int
-	d := failing(t, firstTimes(3, db.BeforeCommit, sqlState("40001"))).WithClock(func() time.Time {
+	d := failing(t, firstTimes(3, fails, sqlState("40001"))).WithClock(func() time.Time {
 		reads++
 		return start.Add(time.Duration(reads-1) * time.Hour)
 	})
@@ -27,17 +41,22 @@ func TestTriesShareOneTime(t *testing.T) {
 	run := func() {
 		require.NoError(t, d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
 			seen = append(seen, tx.Now())
+			require.Equal(t, tx.Now(), seen[len(seen)-1])
 			tx.Queue(sqlTake, company)
 			return nil
-		}))
+		}, opts...))
 	}
 	run()
-	want := time.Date(2026, 3, 1, 7, 0, 0, 123_456_000, time.UTC)
-	require.Equal(t, []time.Time{want, want, want, want}, seen)
+	first := time.Date(2026, 3, 1, 7, 0, 0, 123_456_000, time.UTC)
+	want := make([]time.Time, len(hours))
+	for i, h := range hours {
+		want[i] = first.Add(time.Duration(h) * time.Hour)
+	}
+	require.Equal(t, want, seen)
 
 	seen = nil
 	run()
-	require.Equal(t, []time.Time{want.Add(time.Hour)}, seen, "the next transaction reads the clock again")
+	require.Equal(t, []time.Time{want[3].Add(time.Hour)}, seen, "the next transaction reads the clock again")
 }
 
 // A test sets the clock of its own handle; others on the same pool keep theirs.

@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
@@ -142,6 +143,23 @@ func TestOnConstraint(t *testing.T) {
 	var n int
 	require.NoError(t, d.QueryRow(t.Context(), `SELECT count(*) FROM counters WHERE company_id = $1`, company).Scan(&n))
 	require.Zero(t, n)
+}
+
+// lacking is an error that needs another transaction to say all.
+type lacking struct{ all string }
+
+func (l *lacking) Error() string                        { return "something is taken" + l.all }
+func (l *lacking) Complete(context.Context, db.Querier) { l.all = ", by another record" }
+
+// An error is completed after its transaction, and what wraps it stays.
+func TestErrorsAreCompletedAfterTheirTransaction(t *testing.T) {
+	t.Parallel()
+	otherwise := errors.New("otherwise")
+	err := dbtest.Open(t).RunTx(t.Context(), "test", func(context.Context, *db.Tx) error { return fmt.Errorf("%w: %w", otherwise, &lacking{}) })
+	require.ErrorIs(t, err, otherwise)
+	var complete *lacking
+	require.ErrorAs(t, err, &complete)
+	require.EqualError(t, complete, "something is taken, by another record")
 }
 
 // A write that fails while a read flushes it fails the read, and the transaction too when the function goes on.

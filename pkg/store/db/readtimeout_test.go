@@ -30,7 +30,7 @@ func TestReadWithTimeoutSetsHowToPlan(t *testing.T) {
 	outside := func(b *pgx.Batch) error { return d.SendBatch(t.Context(), b).Close() }
 	before := read(outside)
 	require.NotEqual(t, "7s", before[2])
-	for p, want := range map[db.Plan][]string{db.PlanForValues: {"force_custom_plan", "on", "7s"}, db.PlanInOrder: {"auto", "off", "7s"}} {
+	for p, want := range map[db.Plan][]string{db.PlanForValues: {"force_custom_plan", "on", "7s"}, db.PlanInOrder: {"force_generic_plan", "off", "7s"}} {
 		require.Equal(t, want, read(func(b *pgx.Batch) error { return d.ReadWithTimeout(t.Context(), 7*time.Second, p, b) }))
 		require.Equal(t, before, read(outside))
 	}

@@ -48,7 +48,8 @@ type txOptions struct {
 // txRun is the state that all tries of one transaction share.
 type txRun struct {
 	name     string
-	now      time.Time // see [Tx.Now]
+	clock    func() time.Time
+	now      time.Time // see [Tx.Now]; zero = nothing asked for it yet
 	locks    *keyedMutex
 	unlock   func()   // releases the key of [Tx.LockInProcess]; nil = none is held
 	mayLower bool     // [Tx.Lock] may lower the isolation
@@ -111,7 +112,7 @@ var sqlInsertMarker = TxMarkers.Insert(`(id, expires_at) VALUES ($1, $2)`)
 
 // RunTx runs fn in a transaction and commits it, at SERIALIZABLE unless an option or [Tx.Lock] lowers the isolation.
 // When the database asks for a retry, fn runs again in a new transaction, at most 12 times and within the deadline of
-// ctx. So fn must change nothing but the transaction and its result, and take the time from [Tx.Now]. The name labels
+// ctx. So fn must change nothing but the transaction and its result, and take the times that it stores from [Tx.Now]. The name labels
 // metrics and spans. A commit with an unknown outcome is looked up, never blindly repeated. COMMIT travels with the last queued
 // writes, unless their result decides about it.
 func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context, tx *Tx) error, opts ...Option) error {
@@ -119,7 +120,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &txRun{name: name, now: d.Now(), marker: uuid.New(), locks: d.locks, mayLower: o.iso == "", traced: d.traced()}
+	r := &txRun{name: name, clock: d.Now, marker: uuid.New(), locks: d.locks, mayLower: o.iso == "", traced: d.traced()}
 	defer r.end(d)
 	showTx(name)
 	ctx, span := otel.Tracer("tradegrid/db").Start(ctx, "tx "+name, trace.WithSpanKind(trace.SpanKindInternal))
@@ -139,8 +140,23 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 			return nil
 		} else if !errors.Is(err, errTryAgain) {
 			span.SetStatus(codes.Error, name)
+			d.complete(ctx, err)
 			return err
 		}
+	}
+}
+
+// Incomplete is an error that lacks what its transaction could not read any more when it failed, such as the record that stands
+// against a write.
+type Incomplete interface {
+	error
+	// Complete reads what the error lacks, unless that fails.
+	Complete(ctx context.Context, q Querier)
+}
+
+func (d *DB) complete(ctx context.Context, err error) {
+	if lacks := Incomplete(nil); errors.As(err, &lacks) {
+		lacks.Complete(ctx, d)
 	}
 }
 
@@ -317,7 +333,9 @@ func (d *DB) finish(ctx context.Context, lazy *lazyTx, tx *Tx, o txOptions, ende
 // runFn runs fn as work of the platform: what it reads besides the transaction must not wait for the company's share of the pool,
 // which the transaction may have taken the last of.
 func runFn(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) error {
-	tx.run.complete = false
+	if tx.run.complete = false; !tx.run.doubt {
+		tx.run.now = time.Time{}
+	}
 	err := fn(tenant.With(ctx, tenant.ID{}), tx)
 	if tx.failed != nil {
 		return tx.failed

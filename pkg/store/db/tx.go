@@ -27,11 +27,39 @@ type Tx struct {
 	proofID uuid.UUID   // of the row that it looks for
 	locked  bool        // nothing but [Tx.Lock] has read, so READ COMMITTED is enough
 	failed  error       // fails the try even if fn drops the error
+	noted   []Noted     // see [Tx.Note]
 }
 
-// Now is the time of the transaction in UTC, with microsecond precision. [DB.RunTx] reads the clock once, before the
-// first try, so a retry stores the same times.
-func (t *Tx) Now() time.Time { return t.run.now }
+// Noted is a record that a transaction changes.
+type Noted struct {
+	ID            uuid.UUID
+	Before, After any      // pointers to what JSON shows of it
+	Fields        []string // names of the changed fields
+}
+
+// maxNoted is how many records a try notes: a transaction of more is about none of them alone.
+const maxNoted = 20
+
+// Note keeps what a record was before a change and is after it, for whoever records in the same transaction who changed what.
+func (t *Tx) Note(n Noted) {
+	if len(t.noted) < maxNoted {
+		t.noted = append(t.noted, n)
+	}
+}
+
+// Noted are the changes that were noted in this try.
+func (t *Tx) Noted() []Noted { return t.noted }
+
+// Now is the time of the transaction in UTC, with microsecond precision: the clock as the first call of a try reads it. Whatever
+// shows the order of changes calls it behind the lock that decides this order, such as that of the record or of the numbers, so that
+// nobody who had the lock before has a later time. A try after one whose outcome is unknown has the time of that one: what is stored and
+// what is answered are the same then.
+func (t *Tx) Now() time.Time {
+	if t.run.now.IsZero() {
+		t.run.now = t.run.clock()
+	}
+	return t.run.now
+}
 
 // NewID returns the id of a new record, of UUID version 7. The tries of a transaction get the same ids in the same order.
 func (t *Tx) NewID() uuid.UUID {

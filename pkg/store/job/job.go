@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -80,7 +81,6 @@ type Record struct {
 
 // Failure says why a job failed, as an error response does.
 type Failure struct {
-	jsontype.OrNull
 	Code    string      `json:"code"`
 	Message string      `json:"message"`
 	Meta    FailureMeta `json:"meta"`
@@ -149,6 +149,8 @@ type Progress struct {
 
 	Media  string // media type of the result; "" = there is none
 	Result []byte // what the step adds to the result
+
+	KeepParts bool // at the end, the parts of the input are kept until they expire, for [Options.PartsOf]
 }
 
 // Store stores the effect of a step. It may run several times, as the function of [db.DB.RunTx] does.
@@ -183,6 +185,8 @@ type Options struct {
 	// Parts is input that is too large for Input, each by [PackPart], for [Task.Part]; it is deleted at the end of the job. It is
 	// made again when the transaction is.
 	Parts iter.Seq2[[]byte, error]
+	// PartsOf is a job of the company whose kept parts become those of this one, instead of Parts. Without any, [Start] returns [ErrNoParts].
+	PartsOf uuid.UUID
 }
 
 const (
@@ -284,12 +288,14 @@ func callerOf(by access.Caller) caller {
 func (c caller) of(company tenant.ID) access.Caller {
 	return access.Caller{Principal: &access.Principal{
 		Company: company, Actor: c.Actor, TokenID: c.TokenID, Scopes: c.Scopes, Components: c.Components, Currency: c.Currency,
-		CountryPrefix: c.CountryPrefix, Settings: c.Settings,
+		CountryPrefix: c.CountryPrefix, Settings: c.Settings, InJob: true,
 	}}
 }
 
-const sqlSelectJob = `SELECT type, status, resources, control, keeps_result, done, total, summary::TEXT, error, result_media, result_bytes, created_at, updated_at, ended_at
-FROM jobs WHERE company_id = $1 AND id = $2`
+const (
+	jobColumns   = `type, status, resources, control, keeps_result, done, total, summary::TEXT, error, result_media, result_bytes, created_at, updated_at, ended_at`
+	sqlSelectJob = `SELECT ` + jobColumns + ` FROM jobs WHERE company_id = $1 AND id = $2`
+)
 
 // Found is a job with what is needed to show its result.
 type Found struct {
@@ -297,34 +303,44 @@ type Found struct {
 	Media string // of the result; "" = there is none
 	Bytes int64  // of the result
 
-	control *string
+	control   *string
+	resources []string
 }
 
 // Get reads a job. One that the caller may not see is not confirmed to exist.
 func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Found, error) {
 	f := Found{Record: Record{ID: id, CompanyID: by.Company}}
-	var (
-		resources []string
-		total     int64
-		failure   []byte
-		media     *string
-		partial   bool
-	)
-	err := q.QueryRow(ctx, sqlSelectJob, by.Company, id).Scan(&f.Type, &f.Status, &resources, &f.control, &partial, &f.Processed, &total, &f.Summary, &failure, &media,
-		&f.Bytes, &f.CreatedAt, &f.UpdatedAt, &f.CompletedAt)
+	err := f.scan(q.QueryRow(ctx, sqlSelectJob, by.Company, id))
 	if err != nil && !db.IsNoRows(err) {
 		return f, fmt.Errorf("select job: %w", err)
 	}
-	visible := err == nil
-	for _, r := range resources {
-		visible = visible && by.Allows(r, false)
-	}
-	if !visible {
+	if err != nil || !f.visible(by) {
 		return f, apierr.NotFound("JOB", id.String())
+	}
+	return f, nil
+}
+
+// visible reports whether the caller may see the job: it may read all that the job works on.
+func (f *Found) visible(by access.Caller) bool {
+	return !slices.ContainsFunc(f.resources, func(r string) bool { return !by.Allows(r, false) })
+}
+
+// scan reads the columns of a job, and those before them into first.
+func (f *Found) scan(row pgx.Row, first ...any) error {
+	var (
+		total   int64
+		failure []byte
+		media   *string
+		partial bool
+	)
+	err := row.Scan(append(first, &f.Type, &f.Status, &f.resources, &f.control, &partial, &f.Processed, &total, &f.Summary, &failure, &media,
+		&f.Bytes, &f.CreatedAt, &f.UpdatedAt, &f.CompletedAt)...)
+	if err != nil {
+		return err
 	}
 	if failure != nil {
 		if err := json.Unmarshal(failure, &f.Error); err != nil {
-			return f, fmt.Errorf("decode error of job: %w", err)
+			return fmt.Errorf("decode error of job: %w", err)
 		}
 	}
 	f.count(total)
@@ -333,7 +349,7 @@ func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Fou
 		until := jsontype.At(f.CompletedAt.Std().Add(ResultKept))
 		f.ExpiresAt = &until
 	}
-	return f, nil
+	return nil
 }
 
 // The last jobs of a company are looked at by their ids, which hold their time.

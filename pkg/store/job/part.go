@@ -2,10 +2,14 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/compress"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
@@ -14,8 +18,18 @@ const sqlSelectPart = `SELECT body FROM job_inputs WHERE company_id = $1 AND job
 
 var (
 	sqlInsertPart  = jobInputs.Insert(`(company_id, job_id, n, body, expires_at) VALUES ($1, $2, $3, $4, $5)`)
+	sqlMoveParts   = jobInputs.Update(`SET job_id = $3, expires_at = $4 WHERE company_id = $1 AND job_id = $2`)
+	sqlDropParts   = jobInputs.Delete(`WHERE company_id = $1 AND job_id IN (SELECT id FROM jobs WHERE company_id = $1 AND type = $2 AND ended_at IS NOT NULL ORDER BY company_id DESC, id DESC LIMIT $4 OFFSET $3)`).Reading("jobs")
 	sqlDeleteParts = jobInputs.Delete(`WHERE company_id = $1 AND job_id = $2`)
 )
+
+// ErrNoParts means that a job has no parts that another could take over: they have expired, or another has them.
+var ErrNoParts = errors.New("the job has no parts any more")
+
+// DropParts deletes parts that ended jobs of a type have kept, but for the latest of them.
+func DropParts(tx *db.Tx, by access.Caller, t Type, but int) {
+	tx.Queue(sqlDropParts, by.Company, t.Name, but, maxRecent)
+}
 
 // PackPart makes bytes a part of [Options.Parts]. It is compressed as soon as it is made, because a request may hold many of them.
 func PackPart(body []byte) []byte { return compress.Pack(body) }
@@ -36,6 +50,13 @@ const sentBytes = 1 << 20
 
 // addParts stores the parts of the input of a new job.
 func addParts(ctx context.Context, tx *db.Tx, r Record, o Options, expires time.Time) error {
+	if o.PartsOf != uuid.Nil {
+		moved, err := tx.Write(ctx, sqlMoveParts, r.CompanyID, o.PartsOf, r.ID, expires)
+		if err == nil && moved.RowsAffected() == 0 {
+			err = ErrNoParts
+		}
+		return err
+	}
 	if o.Parts == nil {
 		return nil
 	}

@@ -380,7 +380,9 @@ func (w *Worker) queueStep(tx *db.Tx, h *held, p Progress) error {
 	switch {
 	case p.End:
 		tx.Queue(sqlEndJob, h.Company, h.ID, h.epoch, Done, nil, tx.Now()).Expect(1, errLost)
-		tx.Queue(sqlDeleteParts, h.Company, h.ID)
+		if !p.KeepParts {
+			tx.Queue(sqlDeleteParts, h.Company, h.ID)
+		}
 	case p.Wait > 0:
 		tx.Queue(sqlReleaseJob, h.Company, h.ID, h.epoch, p.Wait.Milliseconds()).Expect(1, errLost)
 	}

@@ -44,6 +44,36 @@ func (p *Page[T]) ReadChildren(ctx context.Context, d db.Querier, children ...Ch
 	})
 }
 
+// ChildBytes is about the least that [Children.QueueSizes] counts for a child.
+const ChildBytes = 500
+
+// ReadRows is [Page.ReadChildren] for a page of which each child becomes a row with the fields of its record: a record counts as often.
+func (p *Page[T]) ReadRows(ctx context.Context, d db.Querier, children Children) error {
+	return p.ReadChildren(ctx, d, rows{children, p.sizes()})
+}
+
+// sizes are what the records of the page take by themselves.
+func (p *Page[T]) sizes() map[uuid.UUID]int {
+	sizes := make(map[uuid.UUID]int, len(p.ends))
+	for _, e := range p.ends {
+		sizes[e.id] = e.bytes
+	}
+	return sizes
+}
+
+// rows are children that repeat what their records take.
+type rows struct {
+	Children
+	records map[uuid.UUID]int
+}
+
+// QueueSizes implements [Children].
+func (r rows) QueueSizes(b *pgx.Batch, company tenant.ID, parents []uuid.UUID, each func(parent uuid.UUID, bytes int)) {
+	r.Children.QueueSizes(b, company, parents, func(parent uuid.UUID, bytes int) {
+		each(parent, bytes+r.records[parent]*(bytes/ChildBytes))
+	})
+}
+
 // readChildren reads the children of the parents that are left when fit knows how many bytes the children of each take. fit tells how
 // many bytes the page takes with them, too.
 func (q *Query) readChildren(ctx context.Context, d db.Querier, parents []uuid.UUID, children []Children, fit func(sizes map[uuid.UUID]int) (left, bytes int)) error {

@@ -75,6 +75,24 @@ func (c *chapters) QueueRead(b *pgx.Batch, company tenant.ID, parents []uuid.UUI
 	return &read
 }
 
+// Where each child is a row with the fields of its record, large records with many children make small pages.
+func TestPagesOfRowsCountRecordsForEachChild(t *testing.T) {
+	t.Parallel()
+	f, company := setup(t), tenant.NewID()
+	for range 8 {
+		f.add(t, company, book{Title: strings.Repeat("x", 20<<10)})
+	}
+	page, err := f.read(t, list.NewNode(list.NodeConfig{}), company, list.Params{PageSize: 8}, "title")
+	require.NoError(t, err)
+	require.NoError(t, page.ReadRows(t.Context(), f.db, &chapters{bytes: 100 * list.ChildBytes}))
+	require.Len(t, page.Items, 1, "a hundred rows of 20 KiB for each book")
+	require.True(t, page.HasMore)
+	page, err = f.read(t, list.NewNode(list.NodeConfig{}), company, list.Params{PageSize: 8}, "title")
+	require.NoError(t, err)
+	require.NoError(t, page.ReadChildren(t.Context(), f.db, &chapters{bytes: 100 * list.ChildBytes}))
+	require.Len(t, page.Items, 8)
+}
+
 func TestMemoryOfChildrenIsReservedBeforeTheyAreRead(t *testing.T) {
 	t.Parallel()
 	f, company := setup(t), tenant.NewID()

@@ -34,12 +34,14 @@ func (q *Query) cursorAt(last lastRow, limit int) string {
 // digest hashes the client's conditions.
 func (q *Query) digest() string {
 	where, args := slices.Clone(q.where), slices.Clone(q.args)
-	for _, f := range q.found {
+	if q.searching {
+		where[q.searched] = "" // its arguments tell
+	}
+	for _, f := range slices.Backward(q.found) { // which keeps the places of the arguments before
 		where[f.where] = ""
-		for i := f.from; i < f.to; i++ {
-			args[i] = nil
+		if args = slices.Delete(args, f.from, f.to); f.asked != nil {
+			args = append(args, f.asked)
 		}
-		args = append(args, f.asked)
 	}
 	h := hashOf(where, args)
 	return base64.RawURLEncoding.EncodeToString(h[:9])

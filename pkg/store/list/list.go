@@ -19,6 +19,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
+// SinceParam is the parameter of lists that a client synchronizes by, and HeaderWatermark the header that has its next value.
+const (
+	SinceParam      = "updatedSince"
+	HeaderWatermark = "X-Sync-Watermark"
+)
+
 // Params are the query parameters of every list; embed it in the input of the operation.
 // The resource adds a field Sort, with an enum of its sorts, and its filters.
 type Params struct {

@@ -24,7 +24,7 @@ type Page[T any] struct {
 	fields    []string
 	query     *Query
 	ends      []lastRow // of the items
-	Watermark string    `json:"-"` // value of X-Sync-Watermark if updatedSince is set
+	Watermark string    `json:"-"` // value of [HeaderWatermark] if updatedSince is set
 }
 
 // end sets what tells how the page ends.
@@ -146,7 +146,7 @@ func (p *Page[T]) ResponseHeaders() map[string]string {
 	if p.Watermark == "" {
 		return nil
 	}
-	return map[string]string{"X-Sync-Watermark": p.Watermark}
+	return map[string]string{HeaderWatermark: p.Watermark}
 }
 
 func checkFields[T any](fields []string) error {

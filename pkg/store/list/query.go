@@ -36,9 +36,10 @@ type Query struct {
 	hits     *int64 // of a search, while they are read with the page
 
 	searching bool
+	searched  int // index of the condition of the search
 }
 
-// found is a condition of [Query.WhereFound].
+// found is a condition of [Query.WhereFound] or [Query.OrFound].
 type found struct {
 	where    int // index of the condition
 	from, to int // its arguments
@@ -81,6 +82,18 @@ func (q *Query) WhereFound(asked any, condition string, args ...any) {
 	from := len(q.args)
 	q.Where(condition, args...)
 	q.found = append(q.found, found{len(q.where) - 1, from, len(q.args), asked})
+}
+
+// OrFound widens the search by records that a condition finds, with arguments that the client did not send, such as the ids of those
+// of which other records tell. A cursor is valid whatever is found. Queries without a search stay as they are.
+func (q *Query) OrFound(condition string, args ...any) {
+	if !q.searching {
+		return
+	}
+	q.WhereFound(nil, condition, args...)
+	last := len(q.where) - 1
+	q.where[q.searched] = "(" + q.where[q.searched] + " OR " + q.where[last] + ")"
+	q.where, q.found[len(q.found)-1].where = q.where[:last], q.searched
 }
 
 // Reading declares the tables that a condition reads, besides the record of the list that it is about. It returns q.
@@ -135,6 +148,7 @@ func (q *Query) SearchBy(condition string, args func(pattern string) []any) {
 	for _, pattern := range likePatterns(q.params.Search, q.params.callingCode) {
 		either, all = append(either, condition), append(all, args(pattern)...)
 	}
+	q.searched = len(q.where)
 	if len(either) == 1 {
 		q.Where(condition, all...)
 		return

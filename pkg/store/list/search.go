@@ -53,6 +53,14 @@ func likePatterns(search, callingCode string) []string {
 	return patterns
 }
 
+// Patterns are the patterns of LIKE that the search of the request is made of; none without a search.
+func (p *Params) Patterns() []string {
+	if p.Search == "" {
+		return nil
+	}
+	return likePatterns(p.Search, p.callingCode)
+}
+
 func likeEscape(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }

@@ -178,12 +178,15 @@ func (q *Query) lookUp(ctx context.Context, d *db.DB, s Sort, in part, from *pla
 	if ahead > far*int64(n.cfg.Skip) {
 		slots = n.counts
 	}
-	cputime.Current().Add(time.Duration(ahead) * passing)
+	ChargePassing(ahead)
 	if err := n.read(db.DeclareReads(ctx, d, b, q.reads), slots, d, q.keyOf(b), q.plan(), b); err != nil {
 		return nil, fmt.Errorf("find page of %s: %w", q.spec.From, err)
 	}
 	return found, nil
 }
+
+// ChargePassing charges the token of the request for records that the database passes over in an index.
+func ChargePassing(records int64) { cputime.Current().Add(time.Duration(records) * passing) }
 
 // placeSQL selects the key of one record in the order of the list, behind a place and so many records more.
 func (q *Query) placeSQL(s Sort, in part, from *place, skip int64) (sql string, args []any) {

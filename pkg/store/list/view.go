@@ -203,12 +203,12 @@ func argument(v reflect.Value) any {
 }
 
 func exceeds(low, high reflect.Value) bool {
-	a, b := argument(low), argument(high)
-	if from, ok := a.(time.Time); ok {
-		to, ok := b.(time.Time)
-		return ok && from.After(to)
+	a, b := reflect.ValueOf(argument(low)), reflect.ValueOf(argument(high))
+	if instant := reflect.TypeFor[time.Time](); a.CanConvert(instant) && b.CanConvert(instant) { // a date is one, too
+		from, to := a.Convert(instant).Interface().(time.Time), b.Convert(instant).Interface().(time.Time) //nolint:errcheck,forcetypeassert // converted
+		return from.After(to)
 	}
-	return reflect.ValueOf(a).Int() > reflect.ValueOf(b).Int()
+	return a.Int() > b.Int()
 }
 
 // ByExternal are the filters of records with [record.External]; embed it in their filter.
@@ -245,31 +245,31 @@ func (v *View[T, F]) Fetch(ctx context.Context, d db.Querier, q *Query) (*Page[T
 	})
 }
 
-// Statements returns the statements that the list may run: one per filter and part, and those of each sort.
+// Statements returns the statements that the list may run: one per filter and part, those of each sort, and those of what has changed.
 func (v *view) Statements() []string {
-	var all []string
+	all := v.sample("", Params{UpdatedSince: &jsontype.Time{}}).statements(nil)
 	for _, f := range v.filters {
-		q := v.sample("")
+		q := v.sample("", Params{})
 		f.add(q, nil)
 		all = append(all, q.statements(nil)...)
 	}
 	if v.searched {
-		q := v.sample("")
-		q.params.Search = "x"
+		q := v.sample("", Params{Search: "x"})
 		q.Search("search_text")
 		sql, _ := q.pageSQL(q.spec.Sorts[q.sort], hits, 1)
 		all = append(q.statements(nil), append(all, sql)...)
 	}
 	for name := range v.spec.Sorts {
 		value := "x"
-		all = append(all, v.sample(name).statements(&place{sort: &value})...)
+		all = append(all, v.sample(name, Params{}).statements(&place{sort: &value})...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-func (v *view) sample(sort string) *Query {
-	q, err := New(v.spec, tenant.ID{}, Params{PageSize: 1}, sort)
+func (v *view) sample(sort string, p Params) *Query {
+	p.PageSize = 1
+	q, err := New(v.spec, tenant.ID{}, p, sort)
 	if err != nil {
 		panic(err) // contains no client input
 	}

@@ -131,5 +131,5 @@ func TestViewsRefuseMistakes(t *testing.T) {
 	require.Panics(t, func() { list.Of[party, unknownSort]("suppliers") })
 	require.Panics(t, func() { list.Of[party, noSort]("suppliers") })
 	require.Panics(t, func() { list.Of[party, misspelt]("suppliers") })
-	require.Len(t, parties.Statements(), 35)
+	require.Len(t, parties.Statements(), 38)
 }

@@ -25,6 +25,13 @@ func Take(ctx context.Context, tx *db.Tx, company tenant.ID, kind string, count 
 	return last, nil
 }
 
+// Lock makes the transaction wait for others that take numbers of the kind, at any node, and has them wait until it ends: one at READ COMMITTED
+// sees afterwards what they have stored.
+func Lock(ctx context.Context, tx *db.Tx, company tenant.ID, kind string) error {
+	_, err := Take(ctx, tx, company, kind, 0)
+	return err
+}
+
 var sqlTakeAll = counters.Insert(`(company_id, kind, n)
 SELECT u.company, u.kind, u.n FROM unnest($1::UUID[], $2::TEXT[], $3::BIGINT[]) AS u(company, kind, n) ORDER BY u.company, u.kind
 ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + excluded.n RETURNING company_id, kind, n`)

@@ -24,8 +24,17 @@ type Notice struct {
 	Kind    string    // such as webhook.disabled
 	Record  uuid.UUID // what it is about
 	Since   time.Time // the occasion, such as the beginning of an outage
+	Until   time.Time // it is not worth sending later, and forgotten then; zero = it is kept
 	Subject string
 	Text    string // paragraphs
+	File    *File  // nil = none
+}
+
+// File is attached to a mail to a customer. It is removed with the text.
+type File struct {
+	Name  string
+	Media string
+	Bytes []byte
 }
 
 const (
@@ -34,6 +43,8 @@ const (
 	Private = "account."
 	// Invitation is the kind of those that go to somebody who is not a user yet. Whoever adds them bounds their number.
 	Invitation = Private + "invitation"
+	// Customer begins the kinds of mails to the customers of a company. Their text is removed as well, and they are counted by themselves.
+	Customer = "customer."
 )
 
 const (
@@ -48,8 +59,8 @@ type Owners func(ctx context.Context, q db.Querier, company tenant.ID, limit int
 
 const sqlKnown = `SELECT EXISTS (SELECT 1 FROM notices WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4)`
 
-var sqlInsert = notices.Insert(`(company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at)
-SELECT $1, $2, $3, $4, u.recipient, $6, $7, 'pending', 0, $8, $8, $9 FROM unnest($5::TEXT[]) AS u(recipient)`)
+var sqlInsert = notices.Insert(`(company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at, file_name, file_media, file_bytes)
+SELECT $1, $2, $3, $4, u.recipient, $6, $7, 'pending', 0, $8, $8, $9, $10, $11, $12 FROM unnest($5::TEXT[]) AS u(recipient)`)
 
 // Add stores a notice for the owners of a company, in the transaction of what it is about. It reports whether it was the first
 // of its occasion; any other is left out. The transaction is serializable: of two at once, one is the first.
@@ -66,7 +77,7 @@ func Add(ctx context.Context, tx *db.Tx, company tenant.ID, owners Owners, n Not
 		recipients = []string{""} // remembers the occasion
 	}
 	text := fmt.Sprintf("%s\n\nCompany: %s (%s)\n", strings.TrimSpace(n.Text), Name(name), company)
-	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, recipients, line(n.Subject), text, tx.Now(), tx.Now().Add(keep))
+	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, recipients, line(n.Subject), text, tx.Now(), tx.Now().Add(keep), nil, nil, nil)
 	return true, nil
 }
 
@@ -88,7 +99,16 @@ func Count(ctx context.Context, q db.Querier, company tenant.ID, kind string, si
 
 // AddTo stores a notice for one address, in the transaction of what it is about.
 func AddTo(_ context.Context, tx *db.Tx, company tenant.ID, address string, n Notice) error {
-	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, []string{address}, line(n.Subject), strings.TrimSpace(n.Text)+"\n", tx.Now(), tx.Now().Add(keep))
+	until := n.Until
+	if until.IsZero() {
+		until = tx.Now().Add(keep)
+	}
+	var name, media *string
+	var raw []byte
+	if n.File != nil {
+		name, media, raw = &n.File.Name, &n.File.Media, n.File.Bytes
+	}
+	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, []string{address}, line(n.Subject), strings.TrimSpace(n.Text)+"\n", tx.Now(), until, name, media, raw)
 	return nil
 }
 

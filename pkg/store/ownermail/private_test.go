@@ -2,6 +2,7 @@ package ownermail
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
@@ -71,4 +74,72 @@ func TestNamesInMails(t *testing.T) {
 	} {
 		require.Equal(t, want, Name(name))
 	}
+}
+
+// Mails to the customers of a company have limits of their own, and are forgotten when they are not worth sending any more.
+func TestMailsToCustomers(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	s, sender := k.start()
+	sender.cfg.perDayCustomers, sender.cfg.perDayCustomer = 4, 2
+	c, other := k.company("Nordic", "anna@example.com"), k.company("Other")
+	mail := func(of tenant.ID, to string, until time.Duration) {
+		require.NoError(t, k.db.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+			n := Notice{Kind: Customer + "booking.created", Record: uuid.New(), Since: tx.Now(), Until: tx.Now().Add(until), Subject: "Your booking", Text: "https://book.example.com/b/secret"}
+			return AddTo(ctx, tx, of, to, n)
+		}))
+	}
+	mail(c, "late@example.com", time.Minute)
+	k.advance(2 * time.Minute)
+	for range 3 {
+		mail(c, "bo@example.com", time.Hour)
+	}
+	require.NoError(t, sender.SendDue(t.Context()))
+	require.Len(t, s.mails(), 2, "one is late, one too many for the address")
+	for i := range 3 {
+		mail(c, fmt.Sprintf("kim%d@example.com", i), time.Hour)
+	}
+	mail(other, "bo@example.com", time.Hour)
+	require.True(t, k.add(c, newNotice()))
+	require.NoError(t, sender.SendDue(t.Context()))
+	count := map[string]int{}
+	for _, r := range k.rows(c) {
+		count[r.Status]++
+	}
+	require.Equal(t, map[string]int{sent: 5, suppressed: 2, "pending": 1}, count, "four customers, and the owner")
+	require.Len(t, s.mails(), 6)
+	var left int
+	require.NoError(t, k.db.QueryRow(t.Context(), `SELECT count(*) FROM notices WHERE status <> 'pending' AND body LIKE '%secret%'`).Scan(&left))
+	require.Zero(t, left)
+}
+
+// A document is attached to its mail, and nothing of it stays. A company sends so many of them in 24 hours.
+func TestDocumentsAreAttached(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	s, sender := k.start()
+	c := k.company("Nordic")
+	add := func() error {
+		return k.db.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+			return AddDocument(ctx, tx, access.Caller{Principal: &access.Principal{Company: c}}, "bo@example.com", Notice{
+				Kind: "order.confirmation", Record: uuid.New(), Subject: "Order 7", Text: "Attached.", File: &File{Name: "Order 7.pdf", Media: "application/pdf", Bytes: []byte("%PDF-1.4 paper")},
+			})
+		})
+	}
+	require.NoError(t, add())
+	require.NoError(t, sender.SendDue(t.Context()))
+	require.Len(t, s.mails(), 1)
+	body := s.mails()[0].body
+	require.Contains(t, body, "Attached.")
+	require.Contains(t, body, `filename="Order 7.pdf"`)
+	require.Contains(t, body, base64.StdEncoding.EncodeToString([]byte("%PDF-1.4 paper")))
+	var left int
+	require.NoError(t, k.db.QueryRow(t.Context(), `SELECT count(*) FROM notices WHERE company_id = $1 AND file_bytes IS NOT NULL`, c).Scan(&left))
+	require.Zero(t, left)
+	_, err := k.db.Exec(t.Context(), `INSERT INTO notices (company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at)
+SELECT $1, 'customer.document.order.receipt', gen_random_uuid(), now(), 'x', '', '', 'sent', 1, now(), $2, now() FROM generate_series(1, $3::INT)`, c, k.db.Now(), documentsADay-1)
+	require.NoError(t, err)
+	require.ErrorIs(t, add(), ErrTooMany)
+	k.advance(25 * time.Hour)
+	require.NoError(t, add())
 }

@@ -1,6 +1,7 @@
 package ownermail
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -34,13 +35,14 @@ const findEvery = 5 * time.Minute
 
 // Config configures a [Sender].
 type Config struct {
-	DB        *db.DB
-	Find      []Find
-	Transport Transport     // nil = notices are kept, and not sent
-	From      string        // address of the sender; required with Transport
-	every     time.Duration // interval between passes; 10 s
-	perDay    int           // mails in 24 hours to the owners of a company, and to one address about an account; 50
-	Log       *slog.Logger
+	DB                              *db.DB
+	Find                            []Find
+	Transport                       Transport     // nil = notices are kept, and not sent
+	From                            string        // address of the sender; required with Transport
+	every                           time.Duration // interval between passes; 10 s
+	perDay                          int           // mails in 24 hours to the owners of a company, and to one address about an account; 50
+	perDayCustomers, perDayCustomer int           // mails in 24 hours to all customers of a company, 2000, and to one of them, 20
+	Log                             *slog.Logger
 }
 
 // Sender looks for occasions and sends what is due. Several at once send each notice once, unless one dies while the server
@@ -54,6 +56,7 @@ func NewSender(cfg Config) *Sender {
 	}
 	cfg.every = cmp.Or(cfg.every, 10*time.Second)
 	cfg.perDay = cmp.Or(cfg.perDay, 50)
+	cfg.perDayCustomers, cfg.perDayCustomer = cmp.Or(cfg.perDayCustomers, 2000), cmp.Or(cfg.perDayCustomer, 20)
 	return &Sender{cfg}
 }
 
@@ -121,11 +124,11 @@ func (s *Sender) SendDue(ctx context.Context) error {
 }
 
 // Nothing waits for longer than maxWait: the condition is for the index.
-const sqlOldest = `SELECT created_at FROM notices WHERE status = 'pending' AND next_at <= $1 ORDER BY created_at LIMIT 1`
+const sqlOldest = `SELECT created_at FROM notices WHERE status = 'pending' AND next_at <= $1 AND expires_at > $2 ORDER BY created_at LIMIT 1`
 
 func (s *Sender) measure(ctx context.Context) error {
 	var at time.Time
-	err := s.cfg.DB.QueryRow(ctx, sqlOldest, s.cfg.DB.Now().Add(maxWait)).Scan(&at)
+	err := s.cfg.DB.QueryRow(ctx, sqlOldest, s.cfg.DB.Now().Add(maxWait), s.cfg.DB.Now()).Scan(&at)
 	if errors.Is(err, pgx.ErrNoRows) {
 		oldest.Set(0)
 		return nil
@@ -148,13 +151,16 @@ type draft struct {
 	Body      string
 	Tries     int32
 	CreatedAt time.Time
+	FileName  *string // nil = no file
+	FileMedia *string
+	FileBytes []byte
 }
 
 var sqlClaim = notices.Update(`SET tries = tries + 1, next_at = $2
 WHERE (company_id, kind, record_id, since, recipient) IN
- (SELECT company_id, kind, record_id, since, recipient FROM notices WHERE status = 'pending' AND next_at <= $1 ORDER BY next_at LIMIT 1)
+ (SELECT company_id, kind, record_id, since, recipient FROM notices WHERE status = 'pending' AND next_at <= $1 AND expires_at > $1 ORDER BY next_at LIMIT 1)
 AND status = 'pending' AND next_at <= $1
-RETURNING company_id, kind, record_id, since, recipient, subject, body, tries, created_at`)
+RETURNING company_id, kind, record_id, since, recipient, subject, body, tries, created_at, file_name, file_media, file_bytes`)
 
 // claim takes the notice that has been due for longest; nil = none is due, or another process was faster.
 func (s *Sender) claim(ctx context.Context) (d *draft, err error) {
@@ -217,12 +223,17 @@ func (s *Sender) handle(ctx context.Context, d *draft) error {
 }
 
 const (
-	sqlCountSent       = `SELECT count(*) FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2 AND kind NOT LIKE 'account.%'`
-	sqlCountSentToUser = `SELECT count(*) FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2 AND kind LIKE 'account.%' AND recipient = $3`
+	sqlCountSent            = `SELECT count(*) FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2 AND kind NOT LIKE 'account.%' AND kind NOT LIKE 'customer.%'`
+	sqlCountSentToUser      = `SELECT count(*) FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2 AND kind LIKE 'account.%' AND recipient = $3`
+	sqlCountSentToCustomers = `SELECT count(*), count(*) FILTER (WHERE recipient = $3) FROM (
+ SELECT recipient FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2 AND kind LIKE 'customer.%' LIMIT $4) AS n`
 )
 
 // many reports whether as many mails as may be were sent in 24 hours: to the owners of the company, or about the account of one person.
 func (s *Sender) many(ctx context.Context, d *draft) (bool, error) {
+	if d.customer() {
+		return s.manyToCustomers(ctx, d)
+	}
 	query, args := sqlCountSent, []any{d.Company, s.cfg.DB.Now().Add(-24 * time.Hour)}
 	if d.private() {
 		query, args = sqlCountSentToUser, append(args, d.Recipient)
@@ -233,6 +244,18 @@ func (s *Sender) many(ctx context.Context, d *draft) (bool, error) {
 	}
 	return n >= s.cfg.perDay, nil
 }
+
+// manyToCustomers reports whether the customers of a company, or this one of them, got as many mails in 24 hours as may be.
+func (s *Sender) manyToCustomers(ctx context.Context, d *draft) (bool, error) {
+	var all, to int
+	err := s.cfg.DB.QueryRow(ctx, sqlCountSentToCustomers, d.Company, s.cfg.DB.Now().Add(-24*time.Hour), d.Recipient, s.cfg.perDayCustomers).Scan(&all, &to)
+	if err != nil {
+		return false, fmt.Errorf("count mails to customers: %w", err)
+	}
+	return all >= s.cfg.perDayCustomers || to >= s.cfg.perDayCustomer, nil
+}
+
+func (d *draft) customer() bool { return strings.HasPrefix(d.Kind, Customer) }
 
 func (d *draft) private() bool { return strings.HasPrefix(d.Kind, Private) }
 
@@ -248,6 +271,11 @@ func (s *Sender) message(d *draft) (*mail.Msg, error) {
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
 	m.Subject(d.Subject)
 	m.SetBodyString(mail.TypeTextPlain, d.Body)
+	if d.FileName != nil && d.FileMedia != nil {
+		if err := m.AttachReader(*d.FileName, bytes.NewReader(d.FileBytes), mail.WithFileContentType(mail.ContentType(*d.FileMedia))); err != nil {
+			return nil, fmt.Errorf("attach file to notice: %w", err)
+		}
+	}
 	return m, nil
 }
 
@@ -257,7 +285,7 @@ func (d *draft) id() string {
 }
 
 var (
-	sqlEnd = notices.Update(`SET status = $7, error = $8, ended_at = $9, body = CASE WHEN kind LIKE 'account.%' THEN '' ELSE body END
+	sqlEnd = notices.Update(`SET status = $7, error = $8, ended_at = $9, body = CASE WHEN kind LIKE 'account.%' OR kind LIKE 'customer.%' THEN '' ELSE body END, file_bytes = NULL
 WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4 AND recipient = $5 AND tries = $6 AND ended_at IS NULL`)
 	sqlPostpone = notices.Update(`SET next_at = $7, error = $8
 WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4 AND recipient = $5 AND tries = $6 AND ended_at IS NULL`)

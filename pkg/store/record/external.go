@@ -25,7 +25,7 @@ type Tagged struct {
 
 // Limits of metadata, in characters and keys; see docs/reference/conventions.md#metadata.
 const (
-	maxMetadataKeys  = 50
+	MaxMetadataKeys  = 50
 	maxMetadataKey   = 40
 	maxMetadataValue = 500
 )
@@ -72,8 +72,8 @@ func (p *Plan) Check(v any) error {
 	if !ok || p.fields[i].typ != metadataType {
 		return nil
 	}
-	if n := reflect.ValueOf(v).Elem().FieldByIndex(p.fields[i].index).Len(); n > maxMetadataKeys {
-		return apierr.InvalidField("metadata", apierr.Max, "the record would have %d keys, which exceeds %d; remove keys by sending them with an empty value", n, maxMetadataKeys)
+	if n := reflect.ValueOf(v).Elem().FieldByIndex(p.fields[i].index).Len(); n > MaxMetadataKeys {
+		return apierr.InvalidField("metadata", apierr.Max, "the record would have %d keys, which exceeds %d; remove keys by sending them with an empty value", n, MaxMetadataKeys)
 	}
 	return nil
 }

@@ -119,8 +119,8 @@ func (s *Server) Caller(company tenant.ID, edit ...func(*access.Principal)) *Cli
 		Company: company, CompanyName: "Test company", Currency: "EUR", CountryPrefix: "+49",
 		TokenID: uuid.New(), TokenName: "test", Actor: uuid.New(),
 		Scopes: Scopes("*:write"), Components: Registry().Components(),
-		Plan: "business", PlanAPI: true, Rate: access.Rate{Unlimited: true},
-		Settings: access.Settings{StockPolicy: access.StockAllowNegative, TimeZone: "UTC"},
+		Plan: "business", PlanAPI: true, Subscriptions: 50, Rate: access.Rate{Unlimited: true},
+		Settings: access.Settings{StockPolicy: access.StockAllowNegative, TimeZone: "UTC", BackdateDays: 7},
 	}
 	for _, e := range edit {
 		e(p)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -158,13 +159,25 @@ func makeTopics(ctx context.Context, brokers []string, replicas int16) error {
 		t.Configs = append(t.Configs, config)
 		req.Topics = append(req.Topics, t)
 	}
-	resp, err := req.RequestWith(ctx, cl)
-	if err != nil {
-		return err
-	}
-	for _, t := range resp.Topics {
-		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
-			return fmt.Errorf("create topic %s: %w", t.Topic, err)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for len(req.Topics) > 0 {
+		resp, err := req.RequestWith(ctx, cl)
+		if err != nil {
+			return err
+		}
+		deleting := map[string]bool{} // those of the test before, which a busy controller still has
+		for _, t := range resp.Topics {
+			switch err := kerr.ErrorForCode(t.ErrorCode); {
+			case errors.Is(err, kerr.TopicAlreadyExists):
+				deleting[t.Topic] = true
+			case err != nil:
+				return fmt.Errorf("create topic %s: %w", t.Topic, err)
+			}
+		}
+		req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.CreateTopicsRequestTopic) bool { return !deleting[t.Topic] })
+		if len(deleting) > 0 {
+			<-tick.C
 		}
 	}
 	return awaitTopics(ctx, cl)

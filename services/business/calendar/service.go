@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/document"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
@@ -126,3 +127,6 @@ func shorten(title string) string {
 	}
 	return title
 }
+
+// OfClient gives the entries of a client to the one that it is merged into.
+func OfClient() document.Follow { return document.FollowIn("calendar_events", "client_id") }

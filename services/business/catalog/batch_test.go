@@ -110,3 +110,29 @@ func TestBatchOfVariants(t *testing.T) {
 	require.EqualValues(t, 2, s.read(t, "")["variantsCount"])
 	require.EqualValues(t, 4, s.read(t, "")["version"], "each change counts, as if it had been made alone")
 }
+
+// A sync that sends a deleted product again is told that it is still hidden, and how to show it.
+func TestUpsertOfAHiddenProductSaysSo(t *testing.T) {
+	t.Parallel()
+	c := setup(t)
+	const path = "/catalog/products/by-external-id/shop/7"
+	body := object{"name": "Bell", "price": 900, "sku": "BELL"}
+	made := c.Do(t, "PUT", path, body)
+	id := made.OK(201)["id"].(string)
+	require.Empty(t, made.Header.Get("X-Record-Hidden"))
+	c.Do(t, "DELETE", "/catalog/products/"+id, nil).OK(200)
+
+	again := c.Do(t, "PUT", path, body)
+	require.Equal(t, "hidden", again.OK(200)["status"])
+	require.Equal(t, "true", again.Header.Get("X-Record-Hidden"))
+	hidden := func(item object) any {
+		return c.Do(t, "POST", "/catalog/products/batch", object{"items": []object{item}}).OK(200)["results"].([]any)[0].(object)["hidden"]
+	}
+	require.Equal(t, true, hidden(object{"op": "upsert", "sku": "BELL", "body": body}))
+	require.Equal(t, true, hidden(object{"op": "upsert", "source": "shop", "externalId": "7", "body": body}))
+	body["status"] = "active"
+	require.Nil(t, hidden(object{"op": "upsert", "sku": "BELL", "body": body}))
+	shown := c.Do(t, "PUT", path, body)
+	require.Equal(t, "active", shown.OK(200)["status"])
+	require.Empty(t, shown.Header.Get("X-Record-Hidden"))
+}

@@ -12,7 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/business/sku"
 )
 
-var group = httpapi.Group{Tag: "Catalog", Scope: "catalog", Component: "catalog"}
+var group = httpapi.Group{Tag: "Catalog", About: "Products with variants, services, categories, attributes, units, price lists and tax rates.", Scope: "catalog", Component: "catalog"}
 
 // Domain declares the domain.
 func Domain() domain.Domain {
@@ -38,7 +38,8 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "ATTRIBUTE_OPTION_IN_USE", Advice: "Products or variants have the option as a value. Choose another option for them first."},
 			{Status: 409, Code: "PRODUCT_VARIANT_EXISTS", Advice: "Another active variant of the product, identified in meta, has the same attribute values. Change them, or hide that variant."},
 			{Status: 409, Code: "PRODUCT_VARIANT_LIMIT_REACHED", Advice: "A product has at most 1 000 variants, hidden ones included. Change a hidden one that no document needs, or make another product."},
-			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId."},
+			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId, or name the variant by its sku, barcode or externalId."},
+			{Status: 409, Code: "CATALOG_ITEM_AMBIGUOUS", Advice: "Several items, in meta.items, have the barcode or external id in meta.field. Name the item by its id or sku, or send the source of the external id."},
 		}),
 		Entities: []string{"ATTRIBUTE", "ATTRIBUTE_OPTION", "CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "UNIT"},
 		Tables:   []resource.Described{attributes, attributeOptions, categories, products, units, variants},
@@ -54,7 +55,7 @@ func Domain() domain.Domain {
 			Create: `{"name":"City bikes","prefix":"CB","icon":"bike","color":"#112233","bg":"#445566"}`,
 		}, {
 			Entity: "PRODUCT", Path: "/catalog/products", Change: `{"description":null,"price":179900,"nameI18n":{"de":"Volta City"}}`,
-			Create: `{"name":"Volta City","price":189900,"cost":121000,"barcode":"4006381333931","description":"City bicycle with hub gears","nameI18n":{"de":"Volta City Stadtrad"},
+			Create: `{"name":"Volta City","price":189900,"cost":121000,"taxRateId":"TAX_RATE","barcode":"4006381333931","description":"City bicycle with hub gears","nameI18n":{"de":"Volta City Stadtrad"},
 				"descriptionI18n":{"de":"Stadtrad mit Nabenschaltung"},"categoryId":"CATEGORY","brand":"Volta","model":"City 8","unit":"pcs","packQty":1,"minOrderQty":1,
 				"orderStepQty":0.5,"hasStock":true,"emoji":"🚲","costComponents":[{"label":"Assembly","amount":6900}],
 				"modifierGroups":[{"name":"Lights","minSelect":0,"maxSelect":1,"options":[{"name":"Dynamo set","surcharge":4900}]}]}`,

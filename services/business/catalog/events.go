@@ -12,7 +12,7 @@ var (
 	)
 	productDeleted = event.New[Product]("product.deleted", "A product was hidden.").By(`DELETE /catalog/products/$product`)
 
-	productsRepriced = event.New[Repricing]("product.bulk_repriced", "The prices of many products were changed by one rule. The products raise no events of their own.").By(
+	productsRepriced = event.New[Repricing]("product.bulk_repriced", "The prices of up to 500 products were changed by one rule, which may change more in further parts. The products raise no events of their own.").By(
 		`$product`,
 		`POST /catalog/products/bulk-price {"filter":{"categoryId":"$category"},"rule":{"type":"percent","value":5}}`,
 	)

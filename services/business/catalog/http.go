@@ -123,6 +123,9 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Create(r, "/catalog/products/bulk-price", "repriceProducts", "Update the prices of many products", s.RepriceProducts, httpapi.Answers(http.StatusAccepted),
 		httpapi.Doc("Starts a job that applies one rule to the prices of all products that the filter selects, rounded half up to `roundTo` minor units; poll the job, which cannot be stopped halfway. "+
 			"Fails with `VALIDATION_ERROR` on `rule.value` if a price would leave its range, `CATEGORY_NOT_FOUND`, `JOB_LIMIT_REACHED`, and `QUERY_TOO_EXPENSIVE` if counting takes too long."))
+	httpapi.View(r, "POST /catalog/products/bulk-price/preview", "previewReprice", "Preview new prices of many products", s.httpPreviewReprice,
+		httpapi.Doc("Counts the products that the filter selects, and calculates the new prices of the first 100 in minor units; nothing is changed. "+
+			"Fails as the change does, with `VALIDATION_ERROR` on `rule.value` if a price would leave its range, `CATEGORY_NOT_FOUND`, and `QUERY_TOO_EXPENSIVE` if counting takes too long."))
 	httpapi.GetWith(r, "/catalog/products/{id}", "getProduct", "Read a product", s.Product,
 		httpapi.Doc("Hidden products are found, too; `include=stock,variants` adds the totals over all warehouses and the variants. "+
 			"Fails with `PRODUCT_NOT_FOUND`."))
@@ -137,6 +140,9 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.UpsertsIn[VariantInput, VariantInput, ProductVariant]{Find: findVariant, Create: s.CreateProductVariant, Update: s.UpdateProductVariant},
 		httpapi.Doc("Creates the variant (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event. "+
 			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_EXISTS`, `PRODUCT_VARIANT_LIMIT_REACHED`, `SKU_TAKEN`, `BARCODE_TAKEN`, or `PRODUCT_VARIANT_EXTERNAL_ID_TAKEN` if a variant of another product has the external id."))
+	httpapi.List(r, "/catalog/variants", "listVariants", "List the variants of all products", s.Variants,
+		httpapi.Doc("Newest first and without hidden variants unless `status` asks for them; `sku`, `barcode`, and `source` with `externalId` find the one that a till or a shop names, whose `productId` tells its product. "+
+			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
 	httpapi.Batch(r, "/catalog/variants/batch", "batchVariants", "Create, update and hide up to 1 000 variants",
 		httpapi.Writes[BatchVariantInput, ProductVariant]{
 			Create: s.CreateVariant, Update: s.UpdateVariant, Find: variantBySKU, FindExternal: variants.FindExternal, Delete: s.HideVariant,

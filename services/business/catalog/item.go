@@ -18,10 +18,11 @@ import (
 // The planner of PostgreSQL sees neither the number of ids (because of the inner SELECT) nor more than one row for each
 // (because of LIMIT), so a plan for given arguments never seems cheaper than the cached one, and no order is planned anew.
 const sqlSelectItems = `SELECT p.id, p.sku, p.name, p.unit, p.price, p.cost, p.status, p.has_stock, p.min_order_qty, p.order_step_qty, p.cost_components, p.modifier_groups,
+(SELECT percent_bp FROM tax_rates AS t WHERE t.company_id = p.company_id AND t.id = p.tax_rate_id), p.tax_rate_id,
 ARRAY(SELECT s.id FROM products s WHERE s.company_id = p.company_id AND p.is_bundle AND NOT p.has_stock AND s.id = ANY(p.component_ids) AND s.has_stock),
 ` + sqlHasVariants + `
 FROM unnest((SELECT $2::UUID[])) AS u(id) CROSS JOIN LATERAL (
-SELECT id, company_id, sku, name, unit, price, cost, status, has_stock, min_order_qty, order_step_qty, cost_components, modifier_groups, is_bundle, component_ids
+SELECT id, company_id, sku, name, unit, price, cost, tax_rate_id, status, has_stock, min_order_qty, order_step_qty, cost_components, modifier_groups, is_bundle, component_ids
 FROM products WHERE products.company_id = $1 AND products.id = u.id LIMIT 1) AS p`
 
 // sqlHasVariants tells whether the product p has active variants.
@@ -124,9 +125,14 @@ func scanItem(row pgx.CollectableRow) (it item, err error) {
 	var components []CostComponent
 	var groups []ModifierGroup
 	var stocked []uuid.UUID
-	err = row.Scan(&it.id, &it.SKU, &it.Name, &it.Unit, &it.Price, &it.Cost, &status, &it.HasStock, &it.MinOrderQty, &it.OrderStepQty, &components, &groups, &stocked,
+	var percent *money.Percent
+	var rate *uuid.UUID
+	err = row.Scan(&it.id, &it.SKU, &it.Name, &it.Unit, &it.Price, &it.Cost, &status, &it.HasStock, &it.MinOrderQty, &it.OrderStepQty, &components, &groups, &percent, &rate, &stocked,
 		&it.HasVariants)
 	it.Hidden = status == StatusHidden
+	if percent != nil {
+		it.Tax = &trade.TaxRate{ID: *rate, Percent: *percent}
+	}
 	for _, c := range components {
 		if c.ProductID == nil || !slices.Contains(stocked, *c.ProductID) {
 			continue

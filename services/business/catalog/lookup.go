@@ -114,6 +114,7 @@ func (s *Service) references(l *lookup, before, p Product, sent ProductInput) re
 			refs.Add("PRODUCT", fmt.Sprintf("modifierGroups[%d].options[%d].productId", i, j), nil, o.ProductID, products.Known)
 		}
 	}
+	refs.Add("TAX_RATE", "taxRateId", before.TaxRateID, p.TaxRateID, s.cfg.TaxRates)
 	refs.Add("SUPPLIER", "defaultSupplierId", before.DefaultSupplierID, p.DefaultSupplierID, s.cfg.Suppliers)
 	if sent.PhotoFileIDs != nil {
 		fileuse.Check(&refs, "photoFileIds", before.PhotoFileIDs, p.PhotoFileIDs)
@@ -218,4 +219,11 @@ func FilterCategory(ctx context.Context, d db.Querier, q *list.Query, company te
 		q.WhereFound(id, "category_id = ANY(?::UUID[])", below)
 	}
 	return nil
+}
+
+const sqlSelectCategoryNames = `SELECT id, name FROM categories WHERE company_id = $1 AND id = ANY($2::UUID[])`
+
+// CategoryNames returns the names of those ids that are categories of the company.
+func CategoryNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	return db.Map[uuid.UUID, string](ctx, q, "read names of categories", sqlSelectCategoryNames, company, ids)
 }

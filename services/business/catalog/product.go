@@ -56,6 +56,7 @@ type ProductFields struct {
 	Model             *string           `json:"model" maxLength:"255"`
 	Price             money.Amount      `json:"price" required:"true" minimum:"0"`
 	Cost              money.Amount      `json:"cost" minimum:"0"`
+	TaxRateID         *uuid.UUID        `json:"taxRateId" format:"uuid" doc:"of lines of documents that name the product; null = no tax"`
 	Unit              string            `json:"unit" minLength:"1" maxLength:"16" doc:"unit code; default pcs"`
 	UnitID            *uuid.UUID        `json:"unitId" format:"uuid" doc:"takes precedence over unit"`
 	PackQty           *money.Qty        `json:"packQty" exclusiveMinimum:"0" maximum:"1000000" doc:"quantity of packUnitId in one unit"`
@@ -71,6 +72,9 @@ type ProductFields struct {
 	PhotoFileIDs      []uuid.UUID       `json:"photoFileIds" format:"uuid" maxItems:"20" doc:"images in their order"`
 	record.External
 }
+
+// IsHidden implements [httpapi.Hideable].
+func (p Product) IsHidden() bool { return p.Status == StatusHidden }
 
 // CostComponent is one component of the cost of a product.
 type CostComponent struct {
@@ -143,8 +147,8 @@ type ProductFilter struct {
 	Brand      string            `query:"brand" maxLength:"255" where:"brand COLLATE und = ?::TEXT COLLATE und" doc:"exact"`
 	Attr       AttributeFilters  `query:"attr" doc:"attr[<attributeId>]=<value>: the text, the number or min:max, true or false, or comma-separated ids of options; all filters must match"`
 	list.ByExternal
-	SKU     string `query:"sku" maxLength:"64" doc:"exact, ignoring case"`
-	Barcode string `query:"barcode" maxLength:"64" doc:"exact, ignoring case if the product is active"`
+	SKU     string `query:"sku" maxLength:"64" doc:"exact, ignoring case; of the product or of one of its variants"`
+	Barcode string `query:"barcode" maxLength:"64" doc:"exact, ignoring case if the product is active; of the product or of one of its variants"`
 	Sort    string `query:"sort" enum:"name,sku,price,brand,model,createdAt"`
 	Extras
 }

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -35,22 +34,19 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 }
 
 func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter) (*list.Query, error) {
+	names := f.names()
 	q, err := productItems.Query(company, f)
 	if err != nil {
 		return nil, err
 	}
-	if len(f.Status) == 0 && f.UpdatedSince == nil {
-		f.Status = []string{StatusActive}
-	}
-	if !slices.Contains(f.Status, "all") {
-		q.In("status", f.Status)
-	}
-	sku.Filter(q, company, sku.Product, f.SKU)
-	sku.FilterBarcode(q, company, productsTable, sku.Product, f.Barcode)
+	inStatus(q, f.Status, f.UpdatedSince != nil)
 	if err := FilterCategory(ctx, s.cfg.DB, q, company, f.CategoryID); err != nil {
 		return nil, err
 	}
-	return q, s.filterByAttributes(ctx, company, q, f.Attr)
+	if err := s.filterByAttributes(ctx, company, q, f.Attr); err != nil {
+		return nil, err
+	}
+	return q, s.filterByNames(ctx, company, q, names)
 }
 
 // Product reads one product, hidden or not.

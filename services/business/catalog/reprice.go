@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/events/event"
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
@@ -25,9 +26,11 @@ import (
 )
 
 const (
-	repriceStep       = 200 // products per step
-	maxRepriceItems   = 500 // in the event
+	repriceStep       = 500 // products per step, and at most so many in an event
 	repriceCountLimit = 10 * time.Second
+
+	// maxRepriceItems is the size of the items of one event in bytes, so that none is beyond [event.MaxBody] and loses its data.
+	maxRepriceItems = event.MaxBody - 4<<10
 )
 
 var errRepriceTooLong = apierr.TooExpensive(list.TooExpensive, 30, "counting the products takes too long; narrow the filter, or retry after the time in Retry-After")
@@ -51,7 +54,7 @@ type RepriceInput struct {
 type RepriceFilter struct {
 	CategoryID jsontype.IDOrNull `json:"categoryId,omitempty" doc:"id of a category, including those below it, or the text null for products without one"`
 	Brand      string            `json:"brand,omitempty" minLength:"1" maxLength:"255" doc:"exact"`
-	IDs        []uuid.UUID       `json:"ids,omitempty" format:"uuid" minItems:"1" maxItems:"500" doc:"ids of products; those that match nothing are left out"`
+	IDs        []uuid.UUID       `json:"ids,omitempty" format:"uuid" minItems:"1" maxItems:"1000" doc:"ids of products; those that match nothing are left out"`
 }
 
 // RepriceRule calculates a price from the one before.
@@ -111,18 +114,20 @@ type repriceOrder struct {
 
 // repriceState is where the job goes on: behind the last product by id.
 type repriceState struct {
-	After uuid.UUID       `json:"after"`
-	Count int64           `json:"count"` // products with a new price
-	Items []RepricedPrice `json:"items"` // the first of them
+	After uuid.UUID `json:"after"`
+	Parts int64     `json:"parts"` // events raised so far
+	Pos   int64     `json:"pos"`   // of the last of them
 }
 
-// Repricing is the data of product.bulk_repriced.
+// Repricing is the data of product.bulk_repriced, which tells one part of the prices that a job changed.
 type Repricing struct {
 	JobID     uuid.UUID       `json:"jobId" format:"uuid"`
-	Count     int64           `json:"count" doc:"products whose price changed"`
+	Part      int64           `json:"part" minimum:"1" doc:"which part of the changes of the job this is, counted from 1"`
+	Parts     *int64          `json:"parts" minimum:"1" doc:"how many parts there are, in the last one; null = more follow"`
+	Count     int64           `json:"count" doc:"products whose price changed, as many as items has"`
 	Rule      RepricedBy      `json:"rule"`
-	Items     []RepricedPrice `json:"items" doc:"the first 500 of them"`
-	Truncated bool            `json:"truncated" doc:"there are more than items lists"`
+	Items     []RepricedPrice `json:"items" doc:"at most 500; the last of several parts may have none"`
+	Truncated bool            `json:"truncated" doc:"false: nothing is left out, what is not in items is in another part"`
 }
 
 // RepricedBy is the rule of a [Repricing].
@@ -133,22 +138,21 @@ type RepricedBy struct {
 
 // RepricedPrice is one product of a [Repricing].
 type RepricedPrice struct {
-	ID       uuid.UUID    `json:"id" format:"uuid"`
-	SKU      string       `json:"sku"`
-	OldPrice money.Amount `json:"oldPrice"`
-	NewPrice money.Amount `json:"newPrice"`
+	ID         uuid.UUID    `json:"id" format:"uuid"`
+	Source     *string      `json:"source"`
+	ExternalID *string      `json:"externalId"`
+	SKU        string       `json:"sku"`
+	OldPrice   money.Amount `json:"oldPrice"`
+	NewPrice   money.Amount `json:"newPrice"`
 }
 
 // RepriceProducts starts a job that changes the prices of products; see docs/reference/rules.md#bulk-prices.
 //
 // Errors: 404 for the category, 400 if a price would leave its bounds.
 func (s *Service) RepriceProducts(ctx context.Context, tx *db.Tx, by access.Caller, in RepriceInput) (job.Record, error) {
-	if err := in.Rule.check(); err != nil {
+	o, err := newRepriceOrder(in, tx.Now())
+	if err != nil {
 		return job.Record{}, err
-	}
-	o := repriceOrder{IDs: in.Filter.IDs, Until: tx.Now(), Rule: in.Rule}
-	if in.Filter.Brand != "" {
-		o.Brand = &in.Filter.Brand
 	}
 	if err := job.Admit(ctx, tx, s.cfg.DB, by.Company); err != nil {
 		return job.Record{}, err
@@ -162,6 +166,15 @@ func (s *Service) RepriceProducts(ctx context.Context, tx *db.Tx, by access.Call
 		return job.Record{}, err
 	}
 	return job.Start(ctx, tx, by, repriceJob, job.Options{Input: o, Total: total})
+}
+
+// newRepriceOrder is an order without its categories.
+func newRepriceOrder(in RepriceInput, until time.Time) (repriceOrder, error) {
+	o := repriceOrder{IDs: in.Filter.IDs, Until: until, Rule: in.Rule}
+	if in.Filter.Brand != "" {
+		o.Brand = &in.Filter.Brand
+	}
+	return o, in.Rule.check()
 }
 
 // selectCategories sets the categories that the order is about, as the tree has them now.
@@ -199,7 +212,7 @@ AND ($3::UUID[] IS NULL OR category_id = ANY($3::UUID[])) AND (NOT $4::BOOLEAN O
 AND ($5::TEXT IS NULL OR brand = $5::TEXT) AND ($6::UUID[] IS NULL OR id = ANY($6::UUID[]))`
 	sqlCountToReprice  = `SELECT count(*), COALESCE(min(price), 0), COALESCE(max(price), 0)` + sqlToReprice
 	sqlSelectToReprice = `SELECT id` + sqlToReprice + ` AND id > $7 ORDER BY company_id, id LIMIT $8`
-	sqlLockToReprice   = `SELECT id, sku, price` + sqlToReprice + ` AND id = ANY($7::UUID[]) ORDER BY company_id, id FOR UPDATE`
+	sqlLockToReprice   = `SELECT id, source, external_id, sku, price` + sqlToReprice + ` AND id = ANY($7::UUID[]) ORDER BY company_id, id FOR UPDATE`
 )
 
 var sqlReprice = productsTable.Update(`SET price = n.price, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4::BIGINT), updated_at = $5
@@ -235,33 +248,33 @@ func (s *Service) Jobs() []job.Handler {
 	return []job.Handler{{Type: repriceJob, Step: s.repriceStep, Tx: []db.Option{db.ReadCommitted()}}}
 }
 
-// repriceStep changes the prices of the next products by id. The last step raises the event.
+// repriceStep changes the prices of the next products by id, and tells them in the same transaction: an event of one of the products
+// that is raised later is told later.
 func (s *Service) repriceStep(ctx context.Context, t job.Task) (job.Store, error) {
 	var o repriceOrder
 	var at repriceState
 	if err := errors.Join(t.Input(&o), t.State(&at)); err != nil {
 		return nil, err
 	}
-	ids, err := db.Collect(ctx, s.cfg.DB, "select products to reprice", pgx.RowTo[uuid.UUID], sqlSelectToReprice, o.args(t.Company, at.After, repriceStep)...)
+	ids, err := db.Collect(ctx, s.cfg.DB, "select products to reprice", pgx.RowTo[uuid.UUID], sqlSelectToReprice, o.args(t.Company, at.After, repriceStep+1)...)
 	if err != nil {
 		return nil, err
 	}
+	end := len(ids) <= repriceStep // the last step knows that it is
+	ids = ids[:min(len(ids), repriceStep)]
 	return func(ctx context.Context, tx *db.Tx) (job.Progress, error) {
 		changed, err := o.reprice(ctx, tx, t.Company, ids)
 		if err != nil {
 			return job.Progress{}, err
 		}
-		p := job.Progress{Done: t.Done + int64(len(ids)), Total: t.Total, End: len(ids) < repriceStep}
-		next := repriceState{After: at.After, Count: at.Count + int64(len(changed))}
-		next.Items = slices.Concat(at.Items, changed[:min(len(changed), maxRepriceItems-len(at.Items))])
+		next := at
 		if len(ids) > 0 {
 			next.After = ids[len(ids)-1]
 		}
-		p.State = next
-		if p.End && next.Count > 0 {
-			err = next.announce(ctx, tx, t, o.Rule)
+		if err := next.tell(ctx, tx, t, o.Rule, changed, end); err != nil {
+			return job.Progress{}, err
 		}
-		return p, err
+		return job.Progress{Done: t.Done + int64(len(ids)), Total: t.Total, End: end, State: next}, nil
 	}, nil
 }
 
@@ -279,7 +292,7 @@ func (o repriceOrder) reprice(ctx context.Context, tx *db.Tx, company tenant.ID,
 	var changedIDs []uuid.UUID
 	var prices []money.Amount
 	var p RepricedPrice
-	_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.SKU, &p.OldPrice}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.Source, &p.ExternalID, &p.SKU, &p.OldPrice}, func() error {
 		var ok bool
 		if p.NewPrice, ok = o.Rule.price(p.OldPrice); ok && p.NewPrice != p.OldPrice {
 			changed, changedIDs, prices = append(changed, p), append(changedIDs, p.ID), append(prices, p.NewPrice)
@@ -296,13 +309,46 @@ func (o repriceOrder) reprice(ctx context.Context, tx *db.Tx, company tenant.ID,
 	return changed, nil
 }
 
-// announce raises the event of a job that changed prices.
-func (at repriceState) announce(ctx context.Context, tx *db.Tx, t job.Task, rule RepriceRule) error {
-	data := Repricing{
-		JobID: t.ID, Count: at.Count, Rule: RepricedBy{Type: rule.Type, Value: rule.Value}, Items: at.Items,
-		Truncated: at.Count > int64(len(at.Items)),
+// tell raises the events of a step of the job. The last step says how many there are, if need be in one without products.
+func (at *repriceState) tell(ctx context.Context, tx *db.Tx, t job.Task, rule RepriceRule, changed []RepricedPrice, end bool) error {
+	parts, err := partsOf(changed)
+	if err != nil {
+		return err
 	}
-	return outbox.Raise(ctx, tx, t.Company, outbox.Event{
-		Name: productsRepriced.Name, Actor: t.By.Actor, Type: "product", ID: t.ID, Meta: record.New(tx.Now()), Data: data,
-	})
+	if end && len(parts) == 0 && at.Parts > 0 {
+		parts = [][]RepricedPrice{{}}
+	}
+	for i, items := range parts {
+		at.Parts++
+		at.Pos = max(at.Pos+1, tx.Now().UnixMicro()) // the clocks of nodes may disagree
+		data := Repricing{JobID: t.ID, Part: at.Parts, Count: int64(len(items)), Rule: RepricedBy{Type: rule.Type, Value: rule.Value}, Items: items}
+		if end && i == len(parts)-1 {
+			data.Parts = &at.Parts
+		}
+		meta := record.New(tx.Now())
+		meta.Version, meta.EvPos = at.Parts, at.Pos
+		err := outbox.Raise(ctx, tx, t.Company, outbox.Event{Name: productsRepriced.Name, Actor: t.By.ActorID(), Type: "product", ID: t.ID, Meta: meta, Data: data})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partsOf splits what a step changed into lists that fit one event each.
+func partsOf(changed []RepricedPrice) (parts [][]RepricedPrice, err error) {
+	size, from := 0, 0
+	for i, p := range changed {
+		raw, err := jsontype.Marshal(p)
+		if err != nil {
+			return nil, fmt.Errorf("measure a price: %w", err)
+		}
+		if size += len(raw) + len(","); size > maxRepriceItems {
+			parts, from, size = append(parts, changed[from:i]), i, len(raw)
+		}
+	}
+	if from < len(changed) {
+		parts = append(parts, changed[from:])
+	}
+	return parts, nil
 }

@@ -118,7 +118,24 @@ func (k *repriceKit) prices() map[string]priced {
 	return all
 }
 
-// raised checks that each of n products of [repriceKit.fill] has 10 % more, stored once, and that one event says so.
+// items are the prices of all parts, of which only the last says how many there are.
+func (k *repriceKit) items(parts []catalog.Repricing) (all []catalog.RepricedPrice) {
+	k.t.Helper()
+	for i, p := range parts {
+		require.EqualValues(k.t, i+1, p.Part)
+		require.Equal(k.t, i == len(parts)-1, p.Parts != nil)
+		require.EqualValues(k.t, len(p.Items), p.Count)
+		require.LessOrEqual(k.t, len(p.Items), 500)
+		require.False(k.t, p.Truncated)
+		all = append(all, p.Items...)
+	}
+	if len(parts) > 0 {
+		require.EqualValues(k.t, len(parts), *parts[len(parts)-1].Parts)
+	}
+	return all
+}
+
+// raised checks that each of n products of [repriceKit.fill] has 10 % more, stored once, and that events say so.
 func (k *repriceKit) raised(n int) {
 	k.t.Helper()
 	stored := k.prices()
@@ -128,12 +145,11 @@ func (k *repriceKit) raised(n int) {
 		require.Equal(k.t, priced{(before*110 + 50) / 100, 2}, stored[sku], sku)
 	}
 	events := k.repriced()
-	require.Len(k.t, events, 1)
-	require.EqualValues(k.t, n, events[0].Count)
-	require.Equal(k.t, n > 500, events[0].Truncated)
-	require.Len(k.t, events[0].Items, min(n, 500))
+	require.Len(k.t, events, (n+499)/500)
+	items := k.items(events)
+	require.Len(k.t, items, n)
 	seen := map[string]bool{}
-	for _, item := range events[0].Items {
+	for _, item := range items {
 		require.False(k.t, seen[item.SKU])
 		seen[item.SKU] = true
 		require.EqualValues(k.t, stored[item.SKU].price, item.NewPrice)
@@ -147,7 +163,7 @@ func TestBulkPrice(t *testing.T) {
 	t.Parallel()
 	k := repricing(t)
 	k.work(k.db, 30*time.Second)
-	id := k.product(`{"sku":"A","name":"A","price":1990}`)
+	id := k.product(`{"sku":"A","name":"A","price":1990,"source":"erp","externalId":"4711"}`)
 	k.product(`{"sku":"FREE","name":"free","price":0}`)
 	k.product(`{"sku":"H","name":"H","price":1000,"status":"hidden"}`)
 	other := &repriceKit{Client: k.server.Company(), t: t, db: k.db}
@@ -178,8 +194,8 @@ func TestBulkPrice(t *testing.T) {
 	require.Equal(t, []string{"product.created", "product.created", "product.created", "product.bulk_repriced"}, raisedBy(k))
 	event := k.repriced()[0]
 	require.Equal(t, catalog.Repricing{
-		JobID: uuid.MustParse(got["id"].(string)), Count: 1, Rule: catalog.RepricedBy{Type: "percent", Value: 12_500},
-		Items: []catalog.RepricedPrice{{ID: uuid.MustParse(id), SKU: "A", OldPrice: 1990, NewPrice: 2250}},
+		JobID: uuid.MustParse(got["id"].(string)), Part: 1, Parts: new(int64(1)), Count: 1, Rule: catalog.RepricedBy{Type: "percent", Value: 12_500},
+		Items: []catalog.RepricedPrice{{ID: uuid.MustParse(id), Source: new("erp"), ExternalID: new("4711"), SKU: "A", OldPrice: 1990, NewPrice: 2250}},
 	}, event)
 	require.Empty(t, other.repriced())
 
@@ -220,16 +236,44 @@ func TestBulkPriceGoesOnBehindProductsThatKeepTheirPrices(t *testing.T) {
 	t.Parallel()
 	k := repricing(t)
 	k.work(k.db, 30*time.Second)
-	k.fill(450)
+	k.fill(1050)
 	got := k.ended(k.Do(t, "POST", bulkPrice, `{"filter":{},"rule":{"type":"percent","value":0,"roundTo":10}}`))
-	require.EqualValues(t, 450, got["processed"])
+	require.EqualValues(t, 1050, got["processed"])
 	for sku, p := range k.prices() {
 		require.Zero(t, p.price%10, sku)
 	}
-	event := k.repriced()[0]
-	require.EqualValues(t, 405, event.Count)
-	require.Len(t, event.Items, 405)
-	require.False(t, event.Truncated)
+	events := k.repriced()
+	require.Len(t, events, 3)
+	require.Len(t, k.items(events), 945)
+}
+
+// Who waits for the last part gets it even if the last products keep their prices.
+func TestBulkPriceEndsItsPartsWithoutProducts(t *testing.T) {
+	t.Parallel()
+	k := repricing(t)
+	k.fill(501)
+	_, err := k.db.Exec(t.Context(), `UPDATE products SET price = 7 WHERE company_id = $1 AND id = (SELECT max(id::TEXT) FROM products WHERE company_id = $1)::UUID`, k.Principal.Company)
+	require.NoError(t, err)
+	k.work(k.db, 30*time.Second)
+	k.ended(k.Do(t, "POST", bulkPrice, `{"filter":{},"rule":{"type":"set","value":7}}`))
+	events := k.repriced()
+	require.Len(t, events, 2)
+	require.Len(t, k.items(events), 500)
+	require.Empty(t, events[1].Items)
+}
+
+// Long texts make more parts rather than an event that is too large for its data.
+func TestBulkPricePartsFitEvents(t *testing.T) {
+	t.Parallel()
+	k := repricing(t)
+	k.fill(300)
+	_, err := k.db.Exec(t.Context(), `UPDATE products SET source = repeat('€', 255), external_id = repeat('€', 245) || sku WHERE company_id = $1`, k.Principal.Company)
+	require.NoError(t, err)
+	k.work(k.db, 30*time.Second)
+	k.ended(k.Do(t, "POST", bulkPrice, tenPercent))
+	events := k.repriced()
+	require.Equal(t, 2, len(events))
+	require.Equal(t, 300, len(k.items(events)))
 }
 
 func TestBulkPriceFilters(t *testing.T) {
@@ -360,14 +404,14 @@ func TestBulkPriceLeavesVariantsAlone(t *testing.T) {
 }
 
 // A worker that dies between two slices, or in the middle of one, hands the job over; no product gets its price twice, none is
-// left out, and there is one event.
+// left out, and each is told once.
 func TestBulkPriceSurvivesItsWorker(t *testing.T) {
 	t.Parallel()
 	for name, inStore := range map[string]bool{"between slices": false, "before the commit of a slice": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := repricing(t)
-			k.fill(1000)
+			k.fill(1300)
 			dead, buried := make(chan struct{}), make(chan struct{})
 			var died atomic.Bool
 			die := func() {
@@ -404,8 +448,8 @@ func TestBulkPriceSurvivesItsWorker(t *testing.T) {
 			got := k.ended(started)
 			close(buried)
 			stop()
-			require.EqualValues(t, 1000, got["processed"])
-			k.raised(1000)
+			require.EqualValues(t, 1300, got["processed"])
+			k.raised(1300)
 		})
 	}
 }
@@ -414,7 +458,7 @@ func TestBulkPriceSurvivesItsWorker(t *testing.T) {
 func TestBulkPriceUnderFaults(t *testing.T) {
 	t.Parallel()
 	k := repricing(t)
-	k.fill(900)
+	k.fill(1600)
 	faulty, err := db.Open(t.Context(), db.Config{URL: k.db.Pool().Config().ConnString(), MaxConns: 8, Inject: db.Chaos(0.15, 9)})
 	require.NoError(t, err)
 	t.Cleanup(faulty.Close)
@@ -422,7 +466,7 @@ func TestBulkPriceUnderFaults(t *testing.T) {
 		k.work(faulty, time.Second)
 	}
 	k.ended(k.Do(t, "POST", bulkPrice, tenPercent))
-	k.raised(900)
+	k.raised(1600)
 }
 
 // Changes made by requests while the job runs are not lost, and the rule starts from the price that it finds.
@@ -456,8 +500,7 @@ func TestBulkPriceBesideOtherChanges(t *testing.T) {
 	k.ended(started)
 	stored := k.prices()
 	events := k.repriced()
-	require.Len(t, events, 1)
-	require.EqualValues(t, n, events[0].Count)
+	require.Len(t, k.items(events), n)
 	changed := map[string]bool{}
 	for part := range slices.Chunk(page.Items, 25) {
 		for i, p := range part {

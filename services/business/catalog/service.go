@@ -34,6 +34,7 @@ type Config struct {
 	Stock        StockTotals
 	VariantStock VariantTotals
 	Suppliers    reference.Known
+	TaxRates     reference.Known // that can be chosen
 	Services     Services
 }
 

@@ -41,7 +41,7 @@ type ProductVariant struct {
 type VariantFields struct {
 	SKU         string        `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, ignoring case; generated if omitted"`
 	Barcode     *string       `json:"barcode" maxLength:"64" search:"text"`
-	Name        *string       `json:"name" maxLength:"255"`
+	Name        *string       `json:"name" maxLength:"255" search:"text"`
 	Price       *money.Amount `json:"price" minimum:"0" doc:"null = the price of the product"`
 	Cost        *money.Amount `json:"cost" minimum:"0"`
 	Status      string        `json:"status" enum:"active,hidden" default:"active"`
@@ -56,7 +56,9 @@ type VariantInput struct {
 	Attributes []ProductAttributeValueInput `json:"attributes" maxItems:"50" doc:"the complete set of values of attributes with isVariant"`
 }
 
-var variants = resource.Of[ProductVariant]("product_variants", "PRODUCT_VARIANT")
+const variantsTable = db.Table("product_variants")
+
+var variants = resource.Of[ProductVariant](variantsTable, "PRODUCT_VARIANT")
 
 // findVariant finds a variant of a product by its external id. One that belongs to another product is 409.
 func findVariant(ctx context.Context, q db.Querier, company tenant.ID, product uuid.UUID, source, externalID string) (*uuid.UUID, error) {
@@ -66,10 +68,13 @@ func findVariant(ctx context.Context, q db.Querier, company tenant.ID, product u
 	}
 	v, err := variants.Get(ctx, q, company, *id)
 	if err == nil && v.ProductID != product {
-		err = apierr.StateConflict("PRODUCT_VARIANT_EXTERNAL_ID_TAKEN", "externalId: a variant of another product has this externalId; see meta.productId").With("productId", v.ProductID)
+		err = variants.Taken(v.ID).With("productId", v.ProductID)
 	}
 	return id, err
 }
+
+// IsHidden implements [httpapi.Hideable].
+func (v ProductVariant) IsHidden() bool { return v.Status == StatusHidden }
 
 // names is what the variant reserves.
 func (v ProductVariant) names() sku.Item {

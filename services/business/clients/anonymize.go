@@ -4,36 +4,58 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/document"
 )
 
 // anonymousName is the name of every anonymized client.
 const anonymousName = "Anonymized client"
 
 var (
-	sqlDeleteAddresses = clientAddresses.Delete(`WHERE company_id = $1 AND client_id = $2`)
-	sqlDeleteAssets    = clientAssets.Delete(`WHERE company_id = $1 AND client_id = $2`)
+	sqlDeleteAddresses = clientAddresses.Delete(`WHERE company_id = $1 AND client_id = ANY($2::UUID[])`)
+	sqlDeleteAssets    = clientAssets.Delete(`WHERE company_id = $1 AND client_id = ANY($2::UUID[])`)
+
+	sqlClearPointNotes = clientPoints.Update(`SET note = NULL WHERE company_id = $1 AND client_id = ANY($2::UUID[]) AND note IS NOT NULL`)
 
 	sqlClearInteractions = clientInteractions.Update(`SET subject = NULL, body = NULL, search_text = '', version = version + 1,
-ev_pos = GREATEST(ev_pos + 1, $3), updated_at = $4 WHERE company_id = $1 AND client_id = $2`)
+ev_pos = GREATEST(ev_pos + 1, $3), updated_at = $4 WHERE company_id = $1 AND client_id = ANY($2::UUID[])`)
 )
 
-// Anonymize removes the personal data of a client for good; see docs/reference/rules.md#anonymization. Repeating it changes
-// nothing.
+const sqlSelectMerged = `SELECT id FROM clients WHERE company_id = $1 AND merged_into_id = $2`
+
+// Anonymize removes the personal data of a client for good, and of those that were merged into it; see
+// docs/reference/rules.md#anonymization. Repeating it changes nothing.
 func (s *Service) Anonymize(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Client, error) {
+	tx.ReadsMore()
 	return table.Change(ctx, tx, by, id, func(before Client, c *Client) error {
-		if before.AnonymizedAt != nil {
+		switch {
+		case before.MergedIntoID != nil:
+			return document.Merged(*before.MergedIntoID)
+		case before.AnonymizedAt != nil:
 			return nil
 		}
 		at := jsontype.At(tx.Now())
 		c.anonymize(at)
-		tx.Queue(sqlDeleteAddresses, by.Company, id)
-		tx.Queue(sqlDeleteAssets, by.Company, id)
-		tx.Queue(sqlClearInteractions, by.Company, id, record.New(tx.Now()).EvPos, at)
+		all, err := db.Collect(ctx, tx, "select merged clients", pgx.RowTo[uuid.UUID], sqlSelectMerged, by.Company, id)
+		if err != nil {
+			return err
+		}
+		for _, other := range all {
+			_, err := table.Change(ctx, tx, by.Unconditional(), other, func(_ Client, c *Client) error { c.anonymize(at); return nil })
+			if err != nil {
+				return err
+			}
+		}
+		all = append(all, id)
+		tx.Queue(sqlDeleteAddresses, by.Company, all)
+		tx.Queue(sqlDeleteAssets, by.Company, all)
+		tx.Queue(sqlClearPointNotes, by.Company, all)
+		tx.Queue(sqlClearInteractions, by.Company, all, record.New(tx.Now()).EvPos, at)
 		return nil
 	}, updated)
 }

@@ -77,6 +77,8 @@ type Standing struct {
 	Status  string       `json:"status" enum:"active,archived"`
 	Balance money.Amount `json:"balance" db:",insert" doc:"payments minus completed orders; negative = the client owes money"`
 	Points  int64        `json:"points" db:",insert" doc:"loyalty points"`
+
+	MergedIntoID *uuid.UUID `json:"mergedIntoId" format:"uuid" doc:"the client that it was merged into"`
 }
 
 // ListItem is a client in a list.
@@ -101,6 +103,7 @@ type Filter struct {
 	Kind         []string   `query:"kind" enum:"individual,legal" where:"kind = ANY(?::TEXT[])" doc:"comma-separated"`
 	Status       []string   `query:"status" enum:"active,archived" where:"status = ANY(?::TEXT[])" doc:"comma-separated; default both"`
 	AssignedToID *uuid.UUID `query:"assignedToId" format:"uuid" where:"assigned_to_id = ?"`
+	MergedIntoID *uuid.UUID `query:"mergedIntoId" format:"uuid" where:"merged_into_id = ?" doc:"clients that were merged into this one"`
 	list.ByExternal
 	Phone string `query:"phone" maxLength:"32" doc:"any spelling of the number; without a country code it is one of the country of the company"`
 	Email string `query:"email" maxLength:"254" doc:"exact, ignoring case"`

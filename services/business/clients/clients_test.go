@@ -3,8 +3,11 @@ package clients_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -330,7 +333,7 @@ func TestParallelChangesWithoutCondition(t *testing.T) {
 		wg.Go(func() { f.Do(t, "PATCH", "/clients/"+id, map[string]any{"note": uuid.NewString()}) })
 		wg.Go(func() {
 			errs[i] = f.tx(t, func(ctx context.Context, tx *db.Tx) error {
-				f.service.AddBalance(tx, f.Principal.Company, uid, money.Amount(i+1))
+				f.service.Enter(tx, f.Principal.Company, uid, trade.LedgerEntry{Paid: money.Amount(i + 1)})
 				return nil
 			})
 		})
@@ -360,7 +363,7 @@ func TestDocumentClient(t *testing.T) {
 		}
 		require.True(t, found)
 		require.Equal(t, money.Amount(100000), c.CreditLimit)
-		f.service.AddBalance(tx, company, id, -250)
+		f.service.Enter(tx, company, id, trade.LedgerEntry{Charged: 250})
 		return nil
 	}))
 	read := func(company tenant.ID) (trade.Client, bool) {
@@ -381,11 +384,11 @@ func TestDocumentClient(t *testing.T) {
 	_, found = read(tenant.NewID())
 	require.False(t, found)
 	require.ErrorContains(t, f.tx(t, func(ctx context.Context, tx *db.Tx) error {
-		f.service.AddBalance(tx, tenant.NewID(), id, 1)
+		f.service.Enter(tx, tenant.NewID(), id, trade.LedgerEntry{Paid: 1})
 		return nil
 	}), "CLIENT_NOT_FOUND")
 	require.ErrorContains(t, f.tx(t, func(ctx context.Context, tx *db.Tx) error {
-		f.service.AddBalance(tx, company, id, -money.MaxAmount)
+		f.service.Enter(tx, company, id, trade.LedgerEntry{Charged: money.MaxAmount})
 		return nil
 	}), "CLIENT_BALANCE_OUT_OF_RANGE")
 }
@@ -399,4 +402,54 @@ func TestRights(t *testing.T) {
 	require.Equal(t, map[string]any{"scopes": []any{"clients:write"}}, got["meta"])
 	off := f.server.Company(func(p *access.Principal) { p.Components = access.Components{"orders"} })
 	require.Equal(t, map[string]any{"alias": "clients"}, off.Do(t, "GET", "/clients", nil).Fault(403, "MODULE_ACCESS_INACTIVE")["meta"])
+}
+
+func TestUpsertByContact(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	at := func(number string) string { return "/clients/by-phone/" + url.PathEscape(number) }
+	body := map[string]any{"kind": "individual", "displayName": "Ann", "email": "Ann@example.com"}
+	made := f.Do(t, "PUT", at("+1 (212) 555-0142"), body).OK(201)
+	require.Equal(t, "+1 (212) 555-0142", made["phone"])
+	again := f.Do(t, "PUT", at("001 212 555 0142"), body).OK(200)
+	require.Equal(t, []any{made["id"], made["version"], made["phone"]}, []any{again["id"], again["version"], again["phone"]}, "the same again changes nothing")
+	body["displayName"] = "Ann B."
+	delete(body, "email")
+	changed := f.Do(t, "PUT", "/clients/by-email/ANN@example.com", body).OK(200)
+	require.Equal(t, []any{made["id"], "Ann B."}, []any{changed["id"], changed["displayName"]})
+	other := f.Do(t, "PUT", "/clients/by-email/bo@example.com", map[string]any{"kind": "individual", "displayName": "Bo", "phone": "+12125550142"}).OK(201)
+	require.NotEqual(t, made["id"], other["id"], "only what the path names decides")
+	require.Equal(t, made["id"], f.Do(t, "PUT", at("001 212 555 0142"), body).OK(200)["id"], "the oldest")
+
+	require.Equal(t, map[string]string{"phone": "FORMAT"}, f.Do(t, "PUT", at("0"), body).Fields())
+	body["phone"] = "+12125550143"
+	require.Equal(t, map[string]string{"phone": "CONFLICT"}, f.Do(t, "PUT", at("001 212 555 0142"), body).Fields())
+	delete(body, "phone")
+	require.Equal(t, map[string]string{"email": "FORMAT"}, f.Do(t, "PUT", "/clients/by-email/x", body).Fields())
+
+	// An archived client never matches.
+	id := fmt.Sprint(made["id"])
+	f.Do(t, "POST", "/clients/"+id+"/archive", nil).OK(200)
+	require.Equal(t, other["id"], f.Do(t, "PUT", at("001 212 555 0142"), map[string]any{"kind": "individual", "displayName": "Bo"}).OK(200)["id"])
+	stranger := f.server.Company()
+	stranger.Do(t, "PUT", at("001 212 555 0142"), map[string]any{"kind": "individual", "displayName": "Somebody else"}).OK(201)
+}
+
+// However many requests tell of a client at once, in whatever spelling, there is one.
+func TestUpsertByContactRaces(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	spellings := []string{"+12125550142", "+1 212 555 0142", "+1 (212) 555-0142", "+1.212.555.0142"}
+	var wg sync.WaitGroup
+	statuses := make([]int, 16)
+	for i := range statuses {
+		wg.Go(func() {
+			path := "/clients/by-phone/" + url.PathEscape(spellings[i%len(spellings)])
+			statuses[i] = f.Do(t, "PUT", path, map[string]any{"kind": "individual", "displayName": fmt.Sprint("Ann ", i)}).Status
+		})
+	}
+	wg.Wait()
+	slices.Sort(statuses)
+	require.Equal(t, append(slices.Repeat([]int{200}, 15), 201), statuses)
+	require.Len(t, f.Do(t, "GET", "/clients", nil).OK(200)["items"], 1)
 }

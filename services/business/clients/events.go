@@ -12,6 +12,8 @@ var (
 	archived = event.New[Client]("client.archived", "A client was archived.").By(`POST /clients/$client/archive`)
 	restored = event.New[Client]("client.restored", "An archived client was restored.").By(`POST /clients/$client/archive`, `POST /clients/$client/restore`)
 
+	merged = event.New[Client]("client.merged", "A client was merged into another one, mergedIntoId, whose client.updated follows if its fields changed.").By(`POST /clients/$client/merge {"intoId":"$twin"}`)
+
 	interacted = event.With("client.interaction.created", "An interaction with a client was recorded.", clientOf).By(
 		`POST /clients/$client/interactions {"type":"call","direction":"in","subject":"Trigger $run"}`,
 	)

@@ -1,10 +1,16 @@
 package clients
 
-import "github.com/tradegrid/tradegrid/pkg/api/httpapi"
+import (
+	"net/http"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+)
 
 // RegisterAdmin adds the operations on directories that operators maintain.
-func (s *Service) RegisterAdmin(api *httpapi.API) {
-	r := group.On(api, s.cfg.DB)
+func (s *Service) RegisterAdmin(api *httpapi.API) { s.registerDirectories(group.On(api, s.cfg.DB)) }
+
+// registerDirectories adds the operations on groups and price lists, which both operators and integrations maintain.
+func (s *Service) registerDirectories(r *httpapi.Routes) {
 	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups,
 		httpapi.Doc("An array by name; the price list of a group applies to its clients that have none of their own."))
 	httpapi.Create(r, "/clients/groups", "createClientGroup", "Create a client group", s.CreateGroup,
@@ -54,17 +60,25 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Only `kind` and `displayName` are required; `creditLimit` is in minor units, 0 means none, and giving consent stamps its time. "+
 			"Fails with `CLIENT_GROUP_NOT_FOUND`, `PRICE_LIST_NOT_FOUND`, `USER_NOT_FOUND` or `CLIENT_EXTERNAL_ID_TAKEN`; the same phone number or e-mail twice is not an error."))
 	httpapi.Upsert(r, "/clients", "upsertClient", "Create or update a client by its external id",
-		httpapi.Upserts[Fields, Fields, Client]{Find: table.FindExternal, Create: s.Create, Update: s.Update},
+		httpapi.Upserts[Fields, Fields, Client]{Find: findExternal, Create: s.Create, Update: s.Update},
 		httpapi.Doc("Creates the client (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event, and any number of senders may send the same client at once. "+
 			"Fails with `CLIENT_ANONYMIZED`, `CLIENT_GROUP_NOT_FOUND`, `PRICE_LIST_NOT_FOUND` or `USER_NOT_FOUND`."))
-	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and update up to 1 000 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update, FindExternal: table.FindExternal},
+	httpapi.UpsertBy(r, "/clients", "/by-phone/{phone}", "upsertClientByPhone", "Create or update a client by its phone number", s.findByPhone,
+		httpapi.Upserts[Fields, Fields, Client]{Create: s.createByPhone, Update: s.Update},
+		httpapi.Doc("Changes the oldest active client with the number, in any spelling, by the fields of the body that differ (200), or creates one (201); two requests at once create one client. "+
+			"Fails as the creation and the change do, with `VALIDATION_ERROR` for what is nobody's number or another `phone` in the body, and with `CLIENT_ANONYMIZED`."))
+	httpapi.UpsertBy(r, "/clients", "/by-email/{email}", "upsertClientByEmail", "Create or update a client by its e-mail address", s.findByEmail,
+		httpapi.Upserts[Fields, Fields, Client]{Create: s.createByEmail, Update: s.Update},
+		httpapi.Doc("Changes the oldest active client with the address, ignoring case, by the fields of the body that differ (200), or creates one (201); two requests at once create one client. "+
+			"Fails as the creation and the change do, with `VALIDATION_ERROR` for what is no address or another `email` in the body, and with `CLIENT_ANONYMIZED`."))
+	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and update up to 1 000 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update, FindExternal: findExternal},
 		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `CLIENT_NOT_FOUND`, `CLIENT_ANONYMIZED` or `EXTERNAL_ID_NOT_FOUND`."))
 	// Fixed paths come before {id}, which would match them.
-	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups,
-		httpapi.Doc("An array by name; the price list of a group applies to its clients that have none of their own."))
-	httpapi.Read(r, "/clients/price-lists", "listPriceLists", "List price lists", s.PriceLists,
-		httpapi.Doc("An array by name; a client has its own price list, or else that of its group."))
+	s.registerDirectories(r)
+	httpapi.CommandWith(r, "PUT /clients/price-lists/{id}/prices", "setPrices", "Set the prices of many items in a price list", s.SetPrices,
+		httpapi.Doc("Sets up to 1 000 prices in minor units in one transaction, all or none, and counts those that differ; an item is named by `refId`, `sku`, `barcode` or `externalId`, and prices that are not sent stay. "+
+			"Fails with `PRICE_LIST_NOT_FOUND`, with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_NOT_FOUND`, `SERVICE_NOT_FOUND` or `CATALOG_ITEM_AMBIGUOUS` for the item in `meta.field`."))
 	httpapi.Get(r, "/clients/{id}", "getClient", "Read a client", table.GetFrom(s.cfg.DB),
 		httpapi.Doc("`balance` is in minor units and negative if the client owes; `points` are loyalty points. "+
 			"Fails with `CLIENT_NOT_FOUND`."))
@@ -77,13 +91,16 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Command(r, "/clients/{id}/restore", "restoreClient", "Restore an archived client", s.Restore,
 		httpapi.Doc("Makes the client usable in new documents again; of an active client it changes nothing. "+
 			"Fails with `CLIENT_NOT_FOUND`."))
+	httpapi.CommandWith(r, "/clients/{id}/merge", "mergeClient", "Merge a client into another one", s.Merge, httpapi.Answers(http.StatusAccepted),
+		httpapi.Doc("Makes the client in the path the same as `intoId`, for good: balance, points, and fields that the other one lacks go there at once, addresses, interactions and documents follow by a job. "+
+			"Fails with `CLIENT_NOT_FOUND`, `CLIENT_MERGED`, `CLIENT_ANONYMIZED`, `CLIENT_ARCHIVED` for `intoId`, `CLIENT_MERGE_LIMIT_REACHED`, and `JOB_LIMIT_REACHED`."))
 	httpapi.Command(r, "/clients/{id}/anonymize", "anonymizeClient", "Anonymize a client", s.Anonymize,
 		httpapi.Doc("Removes names, contacts, addresses, assets, tags and texts for good, and keeps amounts and documents; a repeat changes nothing. "+
 			"Fails with `CLIENT_NOT_FOUND`."))
 	httpapi.ListIn(r, "/clients/{id}/interactions", "listClientInteractions", "List the interactions with a client", s.Interactions,
 		httpapi.Doc("Calls, e-mails, messages, meetings and notes, the latest `occurredAt` first; `type` takes several kinds. "+
 			"Fails with `CLIENT_NOT_FOUND`, and with `VALIDATION_ERROR` for a filter or cursor that does not fit."))
-	httpapi.CreateIn(r, "/clients/{id}/interactions", "createClientInteraction", "Record an interaction with a client", s.CreateInteraction,
+	httpapi.CreateIn(r, "/clients/{id}/interactions", "createClientInteraction", "Record an interaction with a client", s.CreateInteraction, httpapi.NoURL,
 		httpapi.Doc("`occurredAt` defaults to now; an interaction is never changed and has no address of its own. "+
 			"Fails with `CLIENT_NOT_FOUND` or `CLIENT_ANONYMIZED`."))
 	httpapi.ListIn(r, "/clients/{id}/addresses", "listClientAddresses", "List the addresses of a client", s.Addresses,
@@ -116,6 +133,12 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.DeleteIn(r, "/clients/{id}/assets/{assetId}", "deleteClientAsset", "Delete an asset of a client", s.DeleteAsset,
 		httpapi.Doc("Orders that name the asset keep its id. "+
 			"Fails with `CLIENT_NOT_FOUND` or `ASSET_NOT_FOUND`."))
+	httpapi.GetWith(r, "/clients/{id}/statement", "getClientStatement", "Read the statement of a client", s.Statement,
+		httpapi.Doc("What documents have charged the client and what was paid for them, with the balance after each entry and those before and after the days from `from` to `to`; newest first, `order=asc` reads from the beginning. "+
+			"Fails with `CLIENT_NOT_FOUND`, with `VALIDATION_ERROR` for days or a cursor that do not fit, and with `QUERY_TOO_EXPENSIVE` if too many entries would have to be summed."))
+	httpapi.CreateIn(r, "/clients/{id}/points", "adjustClientPoints", "Add or take loyalty points of a client", s.AdjustPoints, httpapi.NoURL,
+		httpapi.Doc("Adds `delta` to the points, for a gift, a correction or points of another system; a negative one takes them, and the entry of the ledger has the `reason` `adjusted` and the note. "+
+			"Fails with `CLIENT_NOT_FOUND`, `CLIENT_ANONYMIZED`, `LOYALTY_POINTS_INSUFFICIENT` if more is taken than the client has, and `LOYALTY_POINTS_OUT_OF_RANGE` if more is added than can be stored."))
 	httpapi.ListIn(r, "/clients/{id}/points", "listClientPoints", "List the loyalty points of a client", s.Points,
 		httpapi.Doc("The ledger behind `points`, newest first: each entry has its `delta`, the `balance` after it, the sale and a `reason`. "+
 			"Fails with `CLIENT_NOT_FOUND`, and with `VALIDATION_ERROR` for a cursor that does not fit."))

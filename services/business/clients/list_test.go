@@ -234,7 +234,7 @@ func TestListItem(t *testing.T) {
 
 	want := []string{
 		"id", "companyId", "kind", "displayName", "firstName", "lastName", "middleName", "companyName", "position", "phone", "email", "inn", "tags",
-		"status", "balance", "points", "groupId", "priceListId", "creditLimit", "assignedToId", "assignedToName", "source", "externalId", "metadata", "createdAt", "updatedAt", "version",
+		"status", "balance", "points", "groupId", "priceListId", "creditLimit", "assignedToId", "assignedToName", "mergedIntoId", "source", "externalId", "metadata", "createdAt", "updatedAt", "version",
 	}
 	require.ElementsMatch(t, want, slices.Collect(maps.Keys(removed)))
 }

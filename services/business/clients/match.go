@@ -20,14 +20,14 @@ import (
 )
 
 // phoneDigits is the indexed expression of a phone number without anything but its digits.
-const phoneDigits = `regexp_replace(phone, '[^0-9]', '', 'g')`
+const phoneDigits = `regexp_replace(c.phone, '[^0-9]', '', 'g')`
 
+// A client that was merged is found as the one that it was merged into.
 const (
-	sqlMatchPhone = `SELECT DISTINCT ON (phone) phone, id, created_at FROM clients WHERE company_id = $1 AND ` + phoneDigits + ` = ANY($2::TEXT[])
-  AND phone IS NOT NULL AND status = 'active' ORDER BY phone NULLS FIRST, created_at, id`
-	sqlMatchEmail = `SELECT id FROM clients WHERE company_id = $1 AND lower(email) = $2 AND email IS NOT NULL AND status = 'active'
-ORDER BY created_at, id LIMIT 1`
-	sqlSelectSpellings = `SELECT DISTINCT phone FROM clients WHERE company_id = $1 AND ` + phoneDigits + ` = ANY($2::TEXT[]) AND phone IS NOT NULL`
+	sqlMatched    = ` FROM clients c LEFT JOIN clients m ON m.company_id = c.company_id AND m.id = c.merged_into_id WHERE c.company_id = $1 AND COALESCE(m.status, c.status) = 'active' AND `
+	sqlMatchPhone = `SELECT DISTINCT ON (c.phone) c.phone, COALESCE(m.id, c.id), c.created_at` + sqlMatched + phoneDigits + ` = ANY($2::TEXT[])
+  AND c.phone IS NOT NULL ORDER BY c.phone NULLS FIRST, c.created_at, c.id`
+	sqlMatchEmail = `SELECT COALESCE(m.id, c.id)` + sqlMatched + `lower(c.email) = $2 AND c.email IS NOT NULL ORDER BY c.created_at, c.id LIMIT 1`
 )
 
 // MatchClient returns the active client with the phone number, otherwise the one with the e-mail address; the oldest if there
@@ -81,23 +81,6 @@ func matchPhone(ctx context.Context, q db.Querier, company tenant.ID, countryPre
 	}
 	oldest := slices.MinFunc(holders, func(a, b holder) int { return cmp.Or(a.since.Compare(b.since), bytes.Compare(a.id[:], b.id[:])) })
 	return oldest.id, true, nil
-}
-
-// spellings returns the digits of a number and those texts with them, among the phones of clients, that mean it.
-func spellings(ctx context.Context, q db.Querier, company tenant.ID, countryPrefix, number string) (digits, texts []string, err error) {
-	home := phone.CountryOf(countryPrefix)
-	if digits = home.Spellings(number); len(digits) == 0 {
-		return nil, nil, nil
-	}
-	rows, err := q.Query(ctx, sqlSelectSpellings, company, digits)
-	if err != nil {
-		return nil, nil, fmt.Errorf("select spellings of a phone number: %w", err)
-	}
-	if texts, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
-		return nil, nil, fmt.Errorf("read spellings of a phone number: %w", err)
-	}
-	key := home.Key(number)
-	return digits, slices.DeleteFunc(texts, func(text string) bool { return home.Key(text) != key }), nil
 }
 
 // CreateFromLead creates an individual client with the contact data of a lead.

@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/document"
 )
 
 // Owner names the client that a record belongs to.
@@ -107,18 +108,21 @@ func exists(ctx context.Context, q db.Querier, company tenant.ID, client uuid.UU
 }
 
 // sqlHold writes the client as well as locking it, so that concurrent SERIALIZABLE transactions see the conflict.
-var sqlHold = clients.Update(`SET ev_pos = ev_pos WHERE company_id = $1 AND id = $2 RETURNING display_name, anonymized_at IS NOT NULL`)
+var sqlHold = clients.Update(`SET ev_pos = ev_pos WHERE company_id = $1 AND id = $2 RETURNING display_name, anonymized_at IS NOT NULL, merged_into_id`)
 
 // hold locks a client whose addresses, assets or interactions change, and returns its name. It is the first statement of the
-// transaction. An anonymized client is a 409.
+// transaction. An anonymized client is a 409, and so is one that was merged.
 func hold(ctx context.Context, tx *db.Tx, company tenant.ID, client uuid.UUID) (name string, err error) {
 	var anonymized bool
-	err = tx.LockBy(ctx, sqlHold, company, client).Scan(&name, &anonymized)
+	var merged *uuid.UUID
+	err = tx.LockBy(ctx, sqlHold, company, client).Scan(&name, &anonymized, &merged)
 	switch {
 	case db.IsNoRows(err):
 		return "", apierr.NotFound("CLIENT", client.String())
 	case err != nil:
 		return "", fmt.Errorf("lock client: %w", err)
+	case merged != nil:
+		return "", document.Merged(*merged)
 	case anonymized:
 		return "", errAnonymized
 	}

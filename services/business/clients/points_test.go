@@ -33,6 +33,18 @@ func TestLedgerOfPointsAgainstModel(t *testing.T) {
 		var want []int64
 		for range rapid.IntRange(1, 8).Draw(rt, "entries") {
 			delta := rapid.Int64Range(-20, 20).Draw(rt, "delta")
+			if delta != 0 && rapid.Bool().Draw(rt, "asked") {
+				got := f.Do(t, "POST", "/clients/"+id+"/points", map[string]any{"delta": delta, "note": "gift"})
+				if sum+delta < 0 && delta < 0 {
+					got.Fault(409, "LOYALTY_POINTS_INSUFFICIENT")
+					continue
+				}
+				entry := got.OK(201)
+				sum, version = sum+delta, version+1
+				want = append(want, delta, sum)
+				require.Equal(t, []any{float64(delta), float64(sum), "adjusted", "gift", nil}, []any{entry["delta"], entry["balance"], entry["reason"], entry["note"], entry["saleId"]})
+				continue
+			}
 			reason := rapid.SampledFrom([]string{trade.PointsRedeemed, trade.PointsEarned, trade.PointsReturned, trade.PointsTakenBack}).Draw(rt, "reason")
 			err := f.addPoints(t, client, delta, reason, nil)
 			switch {
@@ -89,7 +101,7 @@ func TestPointsAreNotRedeemedTwice(t *testing.T) {
 		balances[e["balance"].(float64)] = true
 		require.Equal(t, sale.String(), e["saleId"])
 		if e["balance"] == 10.0 {
-			require.Equal(t, map[string]any{"id": e["id"], "delta": -30.0, "balance": 10.0, "reason": "redeemed", "saleId": sale.String(), "createdAt": e["createdAt"]}, e)
+			require.Equal(t, map[string]any{"id": e["id"], "delta": -30.0, "balance": 10.0, "reason": "redeemed", "saleId": sale.String(), "note": nil, "createdAt": e["createdAt"]}, e)
 		}
 	}
 	require.Equal(t, map[float64]bool{100: true, 70: true, 40: true, 10: true}, balances)
@@ -102,4 +114,29 @@ func TestPointsAreNotRedeemedTwice(t *testing.T) {
 	require.Equal(t, int64(10), got.Points)
 	f.Do(t, "PATCH", "/clients/"+id, `{"note":"x"}`).OK(200)
 	require.Equal(t, 10.0, f.Do(t, "GET", "/clients/"+id, nil).OK(200)["points"], "a change of the client keeps them")
+}
+
+func TestAdjustedPoints(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	id := f.client(t)
+	at := "/clients/" + id + "/points"
+	require.Equal(t, map[string]string{"delta": "MIN"}, f.Do(t, "POST", at, map[string]any{"delta": 0}).Fields())
+	require.Equal(t, map[string]string{"delta": "REQUIRED"}, f.Do(t, "POST", at, map[string]any{}).Fields())
+	const most = 1<<53 - 1
+	f.Do(t, "POST", at, map[string]any{"delta": most}).OK(201)
+	f.Do(t, "POST", at, map[string]any{"delta": 1}).Fault(409, "LOYALTY_POINTS_OUT_OF_RANGE")
+	f.Do(t, "POST", at, map[string]any{"delta": -most, "note": "back"}).OK(201)
+	f.Do(t, "POST", at, map[string]any{"delta": -1}).Fault(409, "LOYALTY_POINTS_INSUFFICIENT")
+	f.Do(t, "POST", "/clients/"+uuid.NewString()+"/points", map[string]any{"delta": 1}).Fault(404, "CLIENT_NOT_FOUND")
+
+	// After a refund took points that were spent, they can be given again.
+	require.NoError(t, f.addPoints(t, uuid.MustParse(id), -5, trade.PointsTakenBack, nil))
+	require.EqualValues(t, -2, f.Do(t, "POST", at, map[string]any{"delta": 3}).OK(201)["balance"])
+
+	f.Do(t, "POST", "/clients/"+id+"/anonymize", nil).OK(200)
+	f.Do(t, "POST", at, map[string]any{"delta": 1}).Fault(409, "CLIENT_ANONYMIZED")
+	for _, e := range f.Do(t, "GET", at, nil).OK(200)["items"].([]any) {
+		require.Nil(t, e.(map[string]any)["note"])
+	}
 }

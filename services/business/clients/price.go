@@ -15,11 +15,13 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/lineitem"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // Items reads items of the catalog.
 type Items interface {
+	lineitem.Catalog
 	// OrderItems reads the items of the refs. Unknown items are omitted.
 	OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error)
 }
@@ -138,16 +140,22 @@ func (s *Service) checkPriced(ctx context.Context, q db.Querier, company tenant.
 	if err != nil {
 		return err
 	}
+	if in.Kind == trade.KindService && in.VariantID != nil {
+		return apierr.InvalidField("variantId", apierr.Conflict, "is allowed only for products; omit it")
+	}
+	return unknownItem(items, r, "refId", "variantId")
+}
+
+// unknownItem is the 404 of an item that the catalog does not have; nil if it does.
+func unknownItem(items map[trade.ItemRef]trade.Item, r trade.ItemRef, refField, variantField string) error {
 	item, found := items[r]
 	switch {
-	case in.Kind == trade.KindService && in.VariantID != nil:
-		return apierr.InvalidField("variantId", apierr.Conflict, "is allowed only for products; omit it")
-	case !found && in.Kind == trade.KindService:
-		return apierr.ReferenceNotFound("SERVICE", "refId", in.RefID.String())
+	case !found && r.Kind == trade.KindService:
+		return apierr.ReferenceNotFound("SERVICE", refField, r.ID.String())
 	case !found:
-		return apierr.ReferenceNotFound("PRODUCT", "refId", in.RefID.String())
+		return apierr.ReferenceNotFound("PRODUCT", refField, r.ID.String())
 	case item.UnknownVariant:
-		return apierr.ReferenceNotFound("PRODUCT_VARIANT", "variantId", in.VariantID.String())
+		return apierr.ReferenceNotFound("PRODUCT_VARIANT", variantField, r.Variant.String())
 	}
 	return nil
 }

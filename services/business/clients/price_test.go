@@ -33,6 +33,19 @@ func (s shelf) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []t
 	return found, nil
 }
 
+// NamedItems knows the product by the SKU product.
+func (s shelf) NamedItems(_ context.Context, _ db.Querier, _ tenant.ID, names []trade.ItemName) (map[trade.ItemName][]trade.ItemRef, error) {
+	found := map[trade.ItemName][]trade.ItemRef{}
+	for r, item := range s {
+		for _, n := range names {
+			if item.SKU == n.SKU && item.SKU != "" && r.Kind == n.Kind {
+				found[n] = append(found[n], r)
+			}
+		}
+	}
+	return found, nil
+}
+
 type priceKit struct {
 	t       *testing.T
 	d       *db.DB
@@ -55,7 +68,7 @@ func setupPrices(t *testing.T) *priceKit {
 		product: product, small: variant(), large: variant(), unknown: variant(), repair: trade.ItemRef{Kind: "service", ID: uuid.New()},
 	}
 	k.s = clients.New(clients.Config{DB: k.d, Users: apitest.Users{}, Items: shelf{
-		k.product: {}, k.small: {}, k.large: {}, k.repair: {}, k.unknown: {UnknownVariant: true},
+		k.product: {SKU: "product"}, k.small: {}, k.large: {}, k.repair: {}, k.unknown: {UnknownVariant: true},
 	}})
 	k.list = k.priceList("Wholesale")
 	return k
@@ -204,5 +217,5 @@ func TestOperatorsMaintainPrices(t *testing.T) {
 	other.Admin().Do(t, "GET", path, nil).Fault(404, "PRICE_LIST_NOT_FOUND")
 	other.Admin().Do(t, "POST", path, map[string]any{"refId": k.product.ID, "price": 1}).Fault(404, "PRICE_LIST_NOT_FOUND")
 	other.Admin().Do(t, "DELETE", path+"/"+variant["id"].(string), nil).Fault(404, "PRICE_LIST_NOT_FOUND")
-	c.Do(t, "POST", path, map[string]any{"refId": k.product.ID, "price": 1}).Fault(404, "ROUTE_NOT_FOUND")
+	c.Do(t, "POST", path, map[string]any{"refId": k.product.ID, "price": 1}).OK(200)
 }

@@ -1,6 +1,6 @@
 // Package clients manages the customers of a company: individuals and legal entities, their addresses, assets, interactions
 // and loyalty points, and the groups and price lists of the company. Documents of other packages read a client with
-// [Service.DocumentClient], and change its balance with [Service.AddBalance] and its points with [Service.AddPoints].
+// [Service.DocumentClient], enter what they charge and what is paid in its ledger with [Service.Enter], and change its points with [Service.AddPoints].
 package clients
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/pkg/store/reference"
+	"github.com/tradegrid/tradegrid/services/business/document"
 )
 
 // Users reads the users of a company.
@@ -29,15 +30,26 @@ type Users interface {
 // Config holds the dependencies of the service.
 type Config struct {
 	DB    *db.DB
+	Lists *list.Node // whose limits apply to sums; nil = none
 	Users Users
 	Items Items // only needed to set prices
+
+	Follow []document.Follow // records of other domains that belong to clients
 }
 
 // Service manages the clients of all companies.
-type Service struct{ cfg Config }
+type Service struct {
+	cfg    Config
+	follow []document.Follow // all kinds of records that belong to clients
+}
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{cfg: cfg} }
+func New(cfg Config) *Service {
+	own := []document.Follow{
+		document.FollowIn(clientAddresses, "client_id"), document.FollowIn(clientAssets, "client_id"), document.FollowIn(clientInteractions, "client_id"),
+	}
+	return &Service{cfg: cfg, follow: append(own, cfg.Follow...)}
+}
 
 // List returns a page of clients. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
@@ -69,14 +81,8 @@ func pageWith[T any](
 
 // narrow adds the conditions that tags cannot express.
 func (f *Filter) narrow(ctx context.Context, d db.Querier, q *list.Query, by access.Caller) error {
-	if f.Phone != "" {
-		digits, texts, err := spellings(ctx, d, by.Company, by.CountryPrefix, f.Phone)
-		if err != nil {
-			return err
-		}
-		// Few have the number. As a condition of the list, PostgreSQL takes them for many, and looks for them along its order (BenchmarkFind).
-		q.Reading(clients).Where("id = ANY(ARRAY(SELECT c.id FROM clients AS c WHERE c.company_id = ? AND "+phoneDigits+" = ANY(?::TEXT[]) AND c.phone = ANY(?::TEXT[]) AND c.phone IS NOT NULL))",
-			by.Company, digits, texts)
+	if err := q.Phone(ctx, d, clients, "phone", by.CountryPrefix, f.Phone); err != nil {
+		return err
 	}
 	if f.Email != "" {
 		q.Where("lower(email) = ? AND email IS NOT NULL", strings.ToLower(strings.TrimSpace(f.Email)))
@@ -93,28 +99,51 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fi
 	return table.Create(ctx, tx, by, c, created)
 }
 
-// Update changes a client, unless it is anonymized. If nothing differs, there is no new version and no event.
+// Update changes a client, unless it is anonymized or was merged. If nothing differs, there is no new version and no event.
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Client, error) {
-	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil {
+	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil || v.ExternalID != nil {
 		tx.ReadsMore()
 	}
 	return table.Change(ctx, tx, by, id, func(before Client, c *Client) error {
-		if before.AnonymizedAt != nil && len(in.Names()) > 0 {
-			return errAnonymized
+		if err := before.checkOpen(); err != nil && len(in.Without(before.Fields).Names()) > 0 {
+			return err
 		}
 		in.Apply(&c.Fields)
+		if err := keepExternal(ctx, tx, by.Company, &before, c); err != nil {
+			return err
+		}
 		return s.settle(ctx, tx, by.Company, before, c)
 	}, updated)
 }
 
 // Archive archives a client, which excludes it from new records. Archiving it again changes nothing.
 func (s *Service) Archive(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Client, error) {
-	return table.Change(ctx, tx, by, id, func(_ Client, c *Client) error { c.Status = StatusArchived; return nil }, archived)
+	return table.Change(ctx, tx, by, id, func(_ Client, c *Client) error { return c.move(StatusArchived) }, archived)
 }
 
 // Restore reverses [Service.Archive].
 func (s *Service) Restore(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Client, error) {
-	return table.Change(ctx, tx, by, id, func(_ Client, c *Client) error { c.Status = StatusActive; return nil }, restored)
+	return table.Change(ctx, tx, by, id, func(_ Client, c *Client) error { return c.move(StatusActive) }, restored)
+}
+
+// checkOpen returns a 409 if the client cannot be changed any more.
+func (c *Client) checkOpen() error {
+	switch {
+	case c.MergedIntoID != nil:
+		return document.Merged(*c.MergedIntoID)
+	case c.AnonymizedAt != nil:
+		return errAnonymized
+	}
+	return nil
+}
+
+// move sets the status, unless the client was merged.
+func (c *Client) move(status string) error {
+	if c.MergedIntoID != nil {
+		return document.Merged(*c.MergedIntoID)
+	}
+	c.Status = status
+	return nil
 }
 
 // settle checks new references, and sets the time and source of a consent that was given or withdrawn.

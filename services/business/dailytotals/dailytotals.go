@@ -82,7 +82,7 @@ func (p *pass) crowded() (all []time.Time) {
 // merge makes one row of the changes of a day. Their number stays the same at every commit, also if two processes do it at once:
 // a row is deleted by one of them, which adds what it counted.
 func (p *pass) merge(ctx context.Context, tx *db.Tx, at time.Time) error {
-	rows, err := tx.Returning(ctx, sqlDeleteChanges, p.company, p.report.Name, at, mergedOnce)
+	rows, err := tx.Returning(ctx, sqlDeleteChanges, p.company, p.report.counter(), at, mergedOnce)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (p *pass) merge(ctx context.Context, tx *db.Tx, at time.Time) error {
 	if rows.Err() != nil || sum == 0 {
 		return rows.Err()
 	}
-	tx.Queue(sqlInsertChange, p.company, p.report.Name, at, record.NewID(), sum)
+	tx.Queue(sqlInsertChange, p.company, p.report.counter(), at, record.NewID(), sum)
 	return nil
 }
 
@@ -113,14 +113,14 @@ const dayChanges = db.Table("day_changes")
 
 var sqlInsertChange = dayChanges.InsertRow("company_id", "report", "day", "id", "n")
 
-// Changed queues that the sums of the report change on the days of these instants: call it in the transaction that adds a record, or
+// Changed queues that the sums of the report, and of others with its counter, change on the days of these instants: call it in the transaction that adds a record, or
 // changes what the report sums of one, with the instants that its day follows from, before and after the change.
 func (r *Report) Changed(tx *db.Tx, company tenant.ID, at ...time.Time) {
 	old := time.Now().Add(-countedAfter) // the clock of records may be another one in demo data and tests
 	var last time.Time
 	for _, t := range at {
 		if day := dayOf(t); t.Before(old) && !day.Equal(last) {
-			tx.QueueRow(sqlInsertChange, company, r.Name, day, record.NewID(), int64(1))
+			tx.QueueRow(sqlInsertChange, company, r.counter(), day, record.NewID(), int64(1))
 			last = day
 		}
 	}

@@ -1,6 +1,7 @@
 package dailytotals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,17 @@ type Report struct {
 	Name string // rows of the database refer to it
 	Form int32  // of what SQL returns; another meaning of its columns needs another number
 
+	// Counter is the name under which changes are counted: reports whose sums change together share one. Default: Name.
+	Counter string
+
 	// SQL sums the records of the company $1 from the instant $2 to before $3, in groups: columns of type TEXT, not null, that
 	// identify the group, and then columns of type BIGINT.
 	SQL     string
 	Keys    int // columns of the first kind
 	Amounts int // columns of the second kind
 }
+
+func (r *Report) counter() string { return cmp.Or(r.Counter, r.Name) }
 
 // Group is the sums of a group of records of one day.
 type Group struct {
@@ -332,7 +338,7 @@ func (p *pass) readKept(ctx context.Context, q db.Querier) error {
 	forms := map[string]int32{}
 	b := &pgx.Batch{}
 	b.Queue(sqlSelectNow).QueryRow(func(row pgx.Row) error { return row.Scan(&p.now) })
-	b.Queue(sqlSelectChanges, p.company, p.report.Name, dayOf(first.start), dayOf(last.end)).Query(func(rows pgx.Rows) error {
+	b.Queue(sqlSelectChanges, p.company, p.report.counter(), dayOf(first.start), dayOf(last.end)).Query(func(rows pgx.Rows) error {
 		var at time.Time
 		var n, count int64
 		_, err := pgx.ForEachRow(rows, []any{&at, &n, &count}, func() error {

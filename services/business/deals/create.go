@@ -70,9 +70,12 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, by access.Caller, typeI
 	if !ok {
 		return Deal{}, checkStages(t.Stages)
 	}
-	now := jsontype.At(tx.Now())
+	if items, err = lineitem.Identify(ctx, tx, s.cfg.Catalog, by.Company, items); err != nil {
+		return Deal{}, err
+	}
 	d.Key = record.Key{ID: tx.NewID(), CompanyID: by.Company}
-	d.TypeID, d.StageID, d.StageEnteredAt, d.CreatedByID = t.ID, stage.ID, &now, by.Actor
+	d.TypeID, d.StageID, d.CreatedByID = t.ID, stage.ID, by.Actor
+	d.Taxation = lineitem.TaxationOf(by.Settings)
 	plan.Normalise(&d)
 	if d.Channel == nil {
 		d.Channel = new("manual")
@@ -81,7 +84,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, by access.Caller, typeI
 	if err != nil {
 		return Deal{}, err
 	}
-	if d.Lines, err = build(&found, nil, items); err != nil {
+	if d.Lines, err = build(&found, nil, items, false); err != nil {
 		return Deal{}, err
 	}
 	if err := found.CheckClient(); err != nil {
@@ -90,7 +93,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, by access.Caller, typeI
 	d.AddressLabel = found.AddressLabel
 	found.CopyContact(document.Unless(d.CustomerName != nil, &d.CustomerName), document.Unless(d.CustomerPhone != nil, &d.CustomerPhone),
 		document.Unless(d.CustomerEmail != nil, &d.CustomerEmail))
-	if err := d.settle(now); err != nil {
+	if err := d.settle(jsontype.At(s.cfg.DB.Now())); err != nil {
 		return Deal{}, err
 	}
 	if err := s.useVenue(ctx, tx, by, nil, d.venue()); err != nil {
@@ -99,6 +102,10 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, by access.Caller, typeI
 	// From here on the transaction only queues writes, so that it keeps the counter for a short time.
 	if d.Number, err = numbering.Take(ctx, tx, by.Company, counterKind, 1); err != nil {
 		return Deal{}, err
+	}
+	now := jsontype.At(tx.Now())
+	if d.StageEnteredAt = &now; d.BudgetExceededAt != nil {
+		d.BudgetExceededAt = &now
 	}
 	if d, err = table.Create(ctx, tx, by, d, created); err != nil {
 		return Deal{}, err

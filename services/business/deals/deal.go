@@ -55,23 +55,24 @@ type Details struct {
 	CustomerPhone   *string    `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
 	CustomerEmail   *string    `json:"customerEmail" format:"email" maxLength:"254" doc:"default: from the client"`
 	CustomerNote    *string    `json:"customerNote" maxLength:"4000"`
-	Channel         *string    `json:"channel" enum:"manual,public_link,phone" doc:"default manual"`
+	Channel         *string    `json:"channel" maxLength:"64" doc:"code of a channel: manual, public_link, phone, or one of the company; default manual"`
 	record.External
-	SourceID        *uuid.UUID     `json:"sourceId" format:"uuid"`
-	Address         *string        `json:"address" maxLength:"1000" search:"text"`
-	ScheduledAt     *jsontype.Time `json:"scheduledAt"`
-	DueAt           *jsontype.Time `json:"dueAt"`
-	Note            *string        `json:"note" maxLength:"4000"`
-	DiscountPercent money.Percent  `json:"discountPercent" db:"discount_percent_bp"`
-	Budget          *money.Amount  `json:"budget" minimum:"0"`
-	Headcount       *int32         `json:"headcount" minimum:"1" maximum:"1000000" doc:"multiplies lines per guest"`
-	AssignedToID    *uuid.UUID     `json:"assignedToId" format:"uuid"`
+	lineitem.Discounts
+	SourceID     *uuid.UUID     `json:"sourceId" format:"uuid"`
+	Address      *string        `json:"address" maxLength:"1000" search:"text"`
+	ScheduledAt  *jsontype.Time `json:"scheduledAt"`
+	DueAt        *jsontype.Time `json:"dueAt"`
+	Note         *string        `json:"note" maxLength:"4000"`
+	Budget       *money.Amount  `json:"budget" minimum:"0"`
+	Headcount    *int32         `json:"headcount" minimum:"1" maximum:"1000000" doc:"multiplies lines per guest"`
+	AssignedToID *uuid.UUID     `json:"assignedToId" format:"uuid"`
 }
 
 // Input is the body of a new deal.
 type Input struct {
 	TypeID uuid.UUID   `json:"typeId" format:"uuid" required:"true"`
 	Items  []LineInput `json:"items" maxItems:"500"`
+	lineitem.Pricing
 	Details
 	Intake *Answers `json:"intake" maxProperties:"50" doc:"answers that came with the deal: strings, numbers, booleans, null or lists of strings"`
 }
@@ -79,6 +80,7 @@ type Input struct {
 // Fields are the fields of a deal that API clients can change.
 type Fields struct {
 	Items []LineInput `json:"items" maxItems:"500" doc:"replaces all items"`
+	lineitem.Pricing
 	Details
 	Intake        *Answers       `json:"intake" maxProperties:"50"`
 	ChecklistDone []string       `json:"checklistDone" maxItems:"500" maxLength:"64"`
@@ -113,11 +115,10 @@ type MoveInput struct {
 	LostReasonID *uuid.UUID `json:"lostReasonId" format:"uuid" doc:"required for a stage with outcome lost; ignored for others"`
 }
 
-// TransformSchema implements [huma.SchemaTransformer]. Requests accept only fixed channels and bounded amounts, but responses
+// TransformSchema implements [huma.SchemaTransformer]. Requests accept only bounded amounts, but responses
 // and events do not guarantee these limits, so that they can change compatibly.
 func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
-	s.Properties["channel"].Enum = nil
-	for _, name := range []string{"budget", "headcount"} {
+	for _, name := range []string{"budget", "headcount", "fixedDiscount"} {
 		s.Properties[name].Minimum, s.Properties[name].Maximum = s.Properties["number"].Minimum, s.Properties["number"].Maximum
 	}
 	return h.Key.TransformSchema(reg, s)
@@ -127,7 +128,10 @@ func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema 
 var plan = record.PlanOf[Deal]()
 
 // Deals take nothing from stock.
-var table = resource.Of[Deal]("deals", "DEAL", resource.LinesOf[Line]("deal_lines", "deal_id", "stock")).OnChange(insertHistory)
+var (
+	dealLines = resource.LinesOf[Line]("deal_lines", "deal_id", "stock")
+	table     = resource.Of[Deal]("deals", "DEAL", dealLines).OnChange(insertHistory)
+)
 
 // Derive implements [record.Deriver].
 func (d *Deal) Derive() {
@@ -146,11 +150,13 @@ func (d *Deal) settle(now jsontype.Time) error {
 			return err
 		}
 	}
-	var err error
-	if d.Totals, err = lineitem.Sum(d.Lines, d.DiscountPercent); err != nil {
+	totals, err := lineitem.Sum(d.Lines, d.Discounts, d.Taxation)
+	if err != nil {
 		return err
 	}
-	lineitem.Spread(d.Lines, d.DiscountAmount)
+	if d.Totals, err = lineitem.Settle(d.Lines, totals, 0); err != nil {
+		return err
+	}
 	switch exceeded := d.Budget != nil && d.Cost > *d.Budget; {
 	case !exceeded:
 		d.BudgetExceededAt = nil

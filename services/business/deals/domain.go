@@ -9,7 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
-var group = httpapi.Group{Tag: "Deals", Scope: "deals", Component: "deals"}
+var group = httpapi.Group{Tag: "Deals", About: "Deals, which pass through the stages of a pipeline, and their types and statuses.", Scope: "deals", Component: "deals"}
 
 // Domain declares the domain.
 func Domain() domain.Domain {

@@ -1,12 +1,16 @@
 package deals
 
-import "github.com/tradegrid/tradegrid/pkg/api/httpapi"
+import (
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/events/resource"
+)
 
 // Register adds the operations on deals.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/deals", "listDeals", "List deals", s.List,
 		httpapi.Doc("Newest first; `openOnly`, `noTask` and `overdue` select what needs attention, and `sort=boardOrder` is the order of a board."))
+	httpapi.Rows(r, "/deals", resource.WithLines(s.cfg.DB, dealLines, s.List, lineRow))
 	httpapi.Create(r, "/deals", "createDeal", "Create a deal", s.Create,
 		httpapi.Doc("Begins in the initial stage of its type; amounts are whole minor units, and totals are calculated here from the lines. "+
 			"Fails with `DEAL_TYPE_NOT_FOUND`, `DEAL_TYPE_INACTIVE`, `DEAL_EXTERNAL_ID_TAKEN`, `CATALOG_ITEM_HIDDEN`, `CLIENT_ARCHIVED`, `MODULE_ACCESS_INACTIVE` for a type of a disabled component, and `BOOKING_SLOT_TAKEN`, `RESOURCE_INACTIVE` or `VENUE_CAPACITY_EXCEEDED` for the venue."))

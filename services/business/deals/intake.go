@@ -35,10 +35,8 @@ func (a *Answers) UnmarshalJSON(b []byte) error {
 
 // Schema implements [huma.SchemaProvider].
 func (Answers) Schema(huma.Registry) *huma.Schema {
-	text := &huma.Schema{Type: huma.TypeString}
-	answer := &huma.Schema{AnyOf: []*huma.Schema{
-		{Type: huma.TypeString, Nullable: true}, {Type: huma.TypeNumber, Description: "of at most 64 characters, without an exponent"}, {Type: huma.TypeBoolean}, {Type: huma.TypeArray, Items: text},
-	}}
+	// Generators make nothing that compiles of several types, one of them an array.
+	answer := &huma.Schema{Description: "a string, a number of at most 64 characters and without an exponent, true, false, null, or an array of strings"}
 	// The keys are checked together with the answers, so that all faults are reported at once.
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: answer, Extensions: map[string]any{jsontype.PropertyNames: map[string]any{"pattern": intakeKey.String()}}}
 }

@@ -7,11 +7,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/reference"
+	"github.com/tradegrid/tradegrid/services/business/lineitem"
 )
 
 // ListItem is a deal in a list.
@@ -38,9 +40,11 @@ type Filter struct {
 	AddressID     *uuid.UUID `query:"addressId" format:"uuid" where:"address_id = ?"`
 	ScheduledFrom *list.From `query:"scheduledFrom" where:"scheduled_at >= ?"`
 	ScheduledTo   *list.To   `query:"scheduledTo" where:"scheduled_at <= ?"`
+	CustomerPhone string     `query:"customerPhone" maxLength:"32" doc:"any spelling of the number; without a country code it is one of the country of the company"`
 	list.ByExternal
 	Number   *int64     `query:"number" minimum:"1" where:"number = ?"`
 	SourceID *uuid.UUID `query:"sourceId" format:"uuid" where:"source_id = ?"`
+	Channel  string     `query:"channel" maxLength:"64" where:"channel = ?" doc:"code of a channel"`
 	DateFrom *list.From `query:"dateFrom" where:"created_at >= ?" doc:"created at or after"`
 	DateTo   *list.To   `query:"dateTo" where:"created_at <= ?" doc:"created at or before"`
 	NoTask   bool       `query:"noTask" where:"outcome IS NULL AND next_action_at IS NULL" doc:"deals without an outcome and a next action"`
@@ -58,6 +62,9 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	if f.Overdue {
 		now := s.cfg.DB.Now()
 		q.WhereFound("overdue", "outcome IS NULL AND (next_action_at < ? OR due_at < ?)", now, now)
+	}
+	if err := q.Phone(ctx, s.cfg.DB, "deals", "customer_phone", by.CountryPrefix, f.CustomerPhone); err != nil {
+		return nil, err
 	}
 	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil || len(page.Items) == 0 {
@@ -87,4 +94,16 @@ func (it *ListItem) name(all []Type) {
 			it.StageName, it.StageColor = all[t].Stages[st].Name, all[t].Stages[st].Color
 		}
 	}
+}
+
+// LineRow is a line of a deal in a file.
+type LineRow struct {
+	Line
+	Margin        money.Amount   `json:"margin" doc:"total without tax, less cost"`
+	MarginPercent *money.Percent `json:"marginPercent" nullable:"true"`
+}
+
+func lineRow(_ access.Caller, _ *ListItem, l *Line) LineRow {
+	m := lineitem.MarginsOf(l.Cost, l.Total-l.TaxAmount)
+	return LineRow{*l, *m.Margin, m.MarginPercent}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/events/event"
-	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
@@ -130,11 +129,7 @@ func insertHistory(tx *db.Tx, by access.Caller, before, d *Deal, _ []string) {
 	if before.StageID == d.StageID {
 		return
 	}
-	who := outbox.SystemActor
-	if by.Actor != uuid.Nil {
-		who = by.Actor.String()
-	}
-	tx.Queue(sqlInsertHistory, d.CompanyID, d.ID, d.Version, before.StageID, d.StageID, before.Outcome, d.Outcome, d.LostReasonID, who, d.UpdatedAt)
+	tx.Queue(sqlInsertHistory, d.CompanyID, d.ID, d.Version, before.StageID, d.StageID, before.Outcome, d.Outcome, d.LostReasonID, by.ActorID(), d.UpdatedAt)
 }
 
 const (

@@ -19,13 +19,14 @@ import (
 
 // resolve reads all records that the deal refers to and did not before, and the items of new lines.
 func (s *Service) resolve(ctx context.Context, q db.Querier, before, d *Deal, items []LineInput) (document.Found, error) {
-	refs := document.References{Items: lineitem.Refs(items)}
+	refs := document.References{Items: lineitem.Refs(items), Taxes: lineitem.TaxRates(items)}
 	refs.Client("clientId", before.ClientID, d.ClientID)
 	refs.Address(before.AddressID, d.AddressID)
 	refs.Add("ASSET", "assetId", before.AssetID, d.AssetID, s.cfg.Assets)
 	refs.Add("LEAD_SOURCE", "sourceId", before.SourceID, d.SourceID, activeSources)
 	refs.Add("USER", "assignedToId", before.AssignedToID, d.AssignedToID, s.cfg.Users.KnownUsers)
-	return s.sources.Load(ctx, q, d.CompanyID, refs)
+	others := append(s.cfg.Channels(d.CompanyID, "channel", before.Channel, d.Channel), table.NotTaken(before, d))
+	return s.sources.Load(ctx, q, d.CompanyID, refs, others...)
 }
 
 const sqlSelectActiveSources = `SELECT id FROM lead_sources WHERE company_id = $1 AND id = ANY($2::UUID[]) AND is_active`
@@ -81,13 +82,16 @@ func (s *Service) typeForNew(ctx context.Context, q db.Querier, by access.Caller
 	return t, err
 }
 
-// build makes the lines of new items. before are the lines so far, whose items may be hidden by now.
-func build(found *document.Found, before []Line, items []LineInput) ([]Line, error) {
-	b := lineitem.Builder{Items: found.Items, Prices: found.Prices, Known: lineitem.RefsOf(before)}
-	tiers, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line {
+// build makes the lines of new items. before are the lines so far, which keep their prices and costs unless they are to be priced anew.
+func build(found *document.Found, before []Line, items []LineInput, reprice bool) ([]Line, error) {
+	b := lineitem.Builder{Items: found.Items, Prices: found.Prices, Taxes: found.Taxes, Had: lineitem.Of(before), Reprice: reprice}
+	tiers, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line, had int) Line {
 		out := Line{Line: l, LineFields: in.LineFields}
 		if ref, ok := in.Ref(); ok {
 			out.UnitCost = found.Items[ref].Cost
+		}
+		if had >= 0 {
+			out.UnitCost = before[had].UnitCost
 		}
 		if in.UnitCost != nil {
 			out.UnitCost = *in.UnitCost
@@ -96,3 +100,6 @@ func build(found *document.Found, before []Line, items []LineInput) ([]Line, err
 	})
 	return lineitem.KeepIDs(before, tiers), err
 }
+
+// OfClient gives the deals of a client to the one that it is merged into.
+func OfClient() document.Follow { return document.FollowIn("deals", "client_id") }

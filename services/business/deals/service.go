@@ -40,6 +40,7 @@ type Config struct {
 	DB         *db.DB
 	Access     *access.Registry // components that types can ask for
 	Catalog    document.Catalog
+	Taxes      document.TaxRates
 	Clients    document.Clients
 	Users      document.Users
 	Branches   Branches
@@ -48,6 +49,7 @@ type Config struct {
 	Addresses  document.Addresses
 	Assets     reference.Known
 	Venues     Venues
+	Channels   document.Codes
 }
 
 // Service manages the deals of all companies.
@@ -64,7 +66,7 @@ func New(cfg Config) *Service {
 	if cfg.Venues == nil {
 		cfg.Venues = noVenues{}
 	}
-	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
+	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Taxes: cfg.Taxes, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
 }
 
 // noVenues are the venues of a platform without scheduling.

@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/business/calendar"
+	"github.com/tradegrid/tradegrid/services/business/codes"
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 	"github.com/tradegrid/tradegrid/services/business/trade/tradetest"
@@ -143,7 +144,7 @@ func setup(t *testing.T) (kit, shop) {
 		venues: map[uuid.UUID]*int32{ids.hall: new(int32(50)), ids.anywhere: nil},
 	}
 	s := deals.New(deals.Config{
-		DB: d, Access: apitest.Registry(), Catalog: n, Clients: n, Users: n, Calendar: calendar.New(), PriceLists: n, Addresses: n, Assets: n.KnownAssets, Venues: n,
+		DB: d, Access: apitest.Registry(), Catalog: n, Clients: n, Users: n, Calendar: calendar.New(), PriceLists: n, Taxes: n.TaxRates, Addresses: n, Assets: n.KnownAssets, Venues: n, Channels: codes.Channel,
 	})
 	server := apitest.New(t, d, s.Register)
 	k := kit{server.Company(), n, t, d, s, server}

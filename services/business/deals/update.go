@@ -19,14 +19,20 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 	if err := lineitem.Check(in.Value.Items); err != nil {
 		return Deal{}, err
 	}
+	if err := in.Value.Check(len(in.Value.Items)); err != nil {
+		return Deal{}, err
+	}
 	var faults apierr.Fields
 	in.Value.Intake = checkIntake(in.Value.Intake, &faults)
 	if err := faults.Err(); err != nil {
 		return Deal{}, err
 	}
 	var before Deal
-	d, err := table.Change(ctx, tx, by, id, func(was Deal, d *Deal) error {
+	d, err := table.Change(ctx, tx, by, id, func(was Deal, d *Deal) (err error) {
 		before = was
+		if in.Value.Items, err = lineitem.Identify(ctx, tx, s.cfg.Catalog, by.Company, in.Value.Items); err != nil {
+			return err
+		}
 		if err := s.apply(ctx, tx, &before, d, &in); err != nil {
 			return err
 		}
@@ -62,7 +68,7 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, d *Deal, in *rec
 		return err
 	}
 	if in.Sent(&in.Value.Items) {
-		if d.Lines, err = build(&found, before.Lines, f.Items); err != nil {
+		if d.Lines, err = build(&found, before.Lines, f.Items, f.Reprice); err != nil {
 			return err
 		}
 	}

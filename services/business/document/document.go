@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
@@ -14,11 +15,13 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/pkg/store/reference"
+	"github.com/tradegrid/tradegrid/services/business/lineitem"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // Catalog reads items that can be sold.
 type Catalog interface {
+	lineitem.Catalog
 	// OrderItems reads the items of the refs. Unknown items are omitted.
 	OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error)
 }
@@ -29,11 +32,24 @@ type Clients interface {
 	DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c trade.Client, found bool, err error)
 }
 
+// Matcher finds the customer of a document by what the document says of it.
+type Matcher interface {
+	// MatchClient returns the oldest active client with the phone number, otherwise with the e-mail address.
+	MatchClient(ctx context.Context, q db.Querier, company tenant.ID, countryPrefix string, phone, email *string) (id uuid.UUID, found bool, err error)
+}
+
 // PriceLists reads the prices of price lists.
 type PriceLists interface {
 	// Prices returns the prices of those refs that are in the list.
 	Prices(ctx context.Context, q db.Querier, company tenant.ID, list uuid.UUID, refs []trade.ItemRef) (map[trade.ItemRef]money.Amount, error)
 }
+
+// TaxRates returns the percentages of those ids that are tax rates which can be chosen.
+type TaxRates func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]money.Percent, error)
+
+// Codes returns the look-ups that find out whether a field names an entry of a directory by its code that can be chosen, unless it did
+// before: 400 with the codes there are.
+type Codes func(company tenant.ID, field string, before, now *string) []batchloader.Read
 
 // Addresses reads the addresses of clients.
 type Addresses interface {
@@ -51,6 +67,7 @@ type Users interface {
 // Sources are the domains whose records documents refer to. Where PriceLists or Addresses is nil, there are none.
 type Sources struct {
 	Catalog    Catalog
+	Taxes      TaxRates
 	Clients    Clients
 	PriceLists PriceLists
 	Addresses  Addresses
@@ -60,6 +77,7 @@ type Sources struct {
 type References struct {
 	reference.Set
 	Items []trade.ItemRef
+	Taxes []uuid.UUID // rates that lines name
 
 	client      *uuid.UUID
 	clientField string
@@ -86,6 +104,7 @@ func (r *References) Address(before, now *uuid.UUID) {
 type Found struct {
 	Items        map[trade.ItemRef]trade.Item
 	Prices       map[trade.ItemRef]money.Amount // of the client's price list; nil = none
+	Taxes        map[uuid.UUID]money.Percent    // of the rates that lines name; without those that do not exist
 	Client       *trade.Client                  // nil unless the document has a new one
 	AddressLabel *string
 	references   References
@@ -109,7 +128,26 @@ func (s Sources) Load(ctx context.Context, q db.Querier, company tenant.ID, r Re
 			return err
 		})
 	}
+	if len(r.Taxes) > 0 {
+		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
+			out.Taxes, err = s.Taxes(ctx, q, company, r.Taxes)
+			return err
+		})
+	}
 	return out, batchloader.Load(ctx, q, reads...)
+}
+
+// Match returns the client of a document without one that asks for it: the active client with the phone number, otherwise with the e-mail
+// address; nil if there is none. See docs/reference/rules.md#client-matching.
+func Match(ctx context.Context, q db.Querier, clients Matcher, by access.Caller, asked bool, client *uuid.UUID, phone, email *string) (*uuid.UUID, error) {
+	if !asked || client != nil || phone == nil && email == nil {
+		return client, nil
+	}
+	id, found, err := clients.MatchClient(ctx, q, by.Company, by.CountryPrefix, phone, email)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &id, nil
 }
 
 func (s Sources) readClient(ctx context.Context, q db.Querier, company tenant.ID, r References, out *Found) error {
@@ -140,12 +178,20 @@ func (f *Found) CheckClient() error {
 	return CheckClient(f.Client, f.references.clientField, f.references.client)
 }
 
-// CheckClient returns a 409 if the client that a field newly refers to is archived; nil = none.
+// CheckClient returns a 409 if the client that a field newly refers to was merged or is archived; nil = none.
 func CheckClient(c *trade.Client, field string, id *uuid.UUID) error {
 	if c == nil || !c.Archived {
 		return nil
 	}
+	if c.MergedIntoID != nil {
+		return Merged(*c.MergedIntoID).With("field", field).With("id", id)
+	}
 	return apierr.StateConflict("CLIENT_ARCHIVED", "the client is archived; restore the client or choose another").With("field", field).With("id", id)
+}
+
+// Merged is the error for a client that was merged into another one.
+func Merged(into uuid.UUID) *apierr.Error {
+	return apierr.StateConflict("CLIENT_MERGED", "the client was merged into another one; use that in meta.mergedIntoId from now on").With("mergedIntoId", into)
 }
 
 // CopyContact copies the contact data of a new client to those fields of the document that are not nil; see [Unless].

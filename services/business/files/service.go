@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -34,18 +35,20 @@ const QuotaKind = "files"
 
 // Config holds the dependencies of the service.
 type Config struct {
-	DB    *db.DB
-	Store blob.Store
-	Keys  *secret.Keys // sign URLs
-	Quota *quota.Meter // nil = no quota
-	Root  string       // URL of the API, such as https://api.example.com/api/external/v1; URLs of contents begin with it
-	Log   *slog.Logger
+	DB       *db.DB
+	Store    blob.Store
+	Keys     *secret.Keys // sign URLs
+	Quota    *quota.Meter // nil = no quota
+	Download Download     // images by URL; required to serve the API
+	Root     string       // URL of the API, such as https://api.example.com/api/external/v1; URLs of contents begin with it
+	Log      *slog.Logger
 }
 
 // Service keeps the files of all companies.
 type Service struct {
 	cfg     Config
 	decoder *imaging.Decoder
+	fetches queue
 }
 
 // New returns a service.
@@ -53,7 +56,7 @@ func New(cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, decoder: imaging.NewDecoder()}
+	return &Service{cfg: cfg, decoder: imaging.NewDecoder(), fetches: queue{all: semaphore.NewWeighted(downloads)}}
 }
 
 // List returns a page of files, with their URLs.
@@ -258,13 +261,13 @@ func (s *Service) uncount(tx *db.Tx, company tenant.ID, n int64) {
 // maxAge is how long clients keep a content without asking, in seconds.
 const maxAge = 3600
 
-// content is one content of a file. Scripts in what is a valid image, too, must not run.
-func (s *Service) content(ctx context.Context, in *contentInput) (httpapi.File, error) {
-	f, err := table.Get(ctx, s.cfg.DB, in.Company, in.ID)
+// Content is one content of a file, by its name. Scripts in what is a valid image, too, must not run.
+func (s *Service) Content(ctx context.Context, company tenant.ID, id uuid.UUID, name string) (httpapi.File, error) {
+	f, err := table.Get(ctx, s.cfg.DB, company, id)
 	if err != nil {
 		return httpapi.File{}, err
 	}
-	c := f.content(in.Size)
+	c := f.content(name)
 	reading := context.WithoutCancel(ctx) // the file is sent after the request has returned
 	return httpapi.File{
 		Media: c.MediaType, Name: f.savedAs(c), Size: c.Size, Memory: blob.ReaderMemory, Inline: true,

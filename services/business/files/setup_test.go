@@ -39,10 +39,12 @@ const limit = 300 << 10 // bytes per company
 // kit is an API with files, and with what refers to them.
 type kit struct {
 	*apitest.Client
-	server *apitest.Server
-	files  *files.Service
-	db     *db.DB
-	now    *time.Time // is added to the clock
+	server      *apitest.Server
+	files       *files.Service
+	db          *db.DB
+	now         *time.Time        // is added to the clock
+	web         map[string][]byte // what there is to download, by URL
+	began, goOn chan struct{}     // of a slow download
 }
 
 func setup(t *testing.T) kit {
@@ -59,13 +61,13 @@ func alone(t *testing.T) kit {
 // setupOn is setup with another store than the database.
 func setupOn(t *testing.T, d *db.DB, store blob.Store) kit {
 	t.Helper()
-	k := kit{now: new(time.Time)}
+	k := kit{now: new(time.Time), web: map[string][]byte{}, began: make(chan struct{}), goOn: make(chan struct{})}
 	k.db = d.WithClock(func() time.Time { return time.Now().Add(k.now.Sub(time.Time{})) })
 	if store == nil {
 		store = blob.NewDatabase(k.db)
 	}
 	k.files = files.New(files.Config{
-		DB: k.db, Store: store, Keys: apitest.Keys(t), Root: httpapi.BasePath,
+		DB: k.db, Store: store, Keys: apitest.Keys(t), Root: httpapi.BasePath, Download: k.download,
 		Quota: quota.New(quota.Config{DB: k.db, Kind: files.QuotaKind, Limit: limit, Owners: apitest.Owners, Beyond: "Nothing more is stored."}),
 	})
 	goods := catalog.New(catalog.Config{DB: k.db})

@@ -9,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/business/document"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
@@ -115,3 +116,6 @@ func (s *Service) storeConverted(ctx context.Context, tx *db.Tx, by access.Calle
 	}
 	return table.Store(ctx, tx, by, snapshot, l, events...)
 }
+
+// OfClient gives the leads of a client to the one that it is merged into.
+func OfClient() document.Follow { return document.FollowIn("leads", "client_id") }

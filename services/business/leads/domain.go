@@ -8,7 +8,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 )
 
-var group = httpapi.Group{Tag: "Leads", Scope: "leads", Component: "marketing"}
+var group = httpapi.Group{Tag: "Leads", About: "Enquiries, which become clients and deals.", Scope: "leads", Component: "marketing"}
 
 // Domain declares the domain.
 func Domain() domain.Domain {

@@ -14,6 +14,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Newest first; `assignedToId=unassigned` selects those that nobody has."))
 	// The unique external id alone protects a creation, so it needs no common snapshot.
 	httpapi.Create(group.On(api, s.cfg.DB, db.ReadCommitted()), "/leads", "createLead", "Create a lead", s.Create,
+		httpapi.Header(headerDeduplicated, "`true` if a lead with this `source` and `externalId` was stored before: it is returned as it is"),
 		httpapi.Doc("All fields are optional; a lead with the `source` and `externalId` of a stored one is answered with that lead and `X-Deduplicated: true`, so that a form may be sent twice. "+
 			"Fails with `VALIDATION_ERROR` only."))
 	httpapi.Get(r, "/leads/{id}", "getLead", "Read a lead", s.Get,

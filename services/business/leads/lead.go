@@ -95,6 +95,7 @@ type Filter struct {
 	Sort         string   `query:"sort" enum:"createdAt,status"`
 	Status       []string `query:"status" enum:"new,in_progress,converted,spam" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
 	Source       string   `query:"source" maxLength:"64" where:"source = ?"`
+	Phone        string   `query:"phone" maxLength:"32" doc:"any spelling of the number; without a country code it is one of the country of the company"`
 	AssignedToID string   `query:"assignedToId" pattern:"^(unassigned|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" patternDescription:"the id of a user, or unassigned" doc:"id of a user, or unassigned for leads without one"`
 }
 
@@ -108,12 +109,15 @@ var (
 	items = list.Of[Lead, Filter]("leads", list.Spec{Permanent: true})
 )
 
+// headerDeduplicated is the header of a response to a lead that was stored before.
+const headerDeduplicated = "X-Deduplicated"
+
 // ResponseHeaders tells a client that its request created nothing.
 func (l Lead) ResponseHeaders() map[string]string {
 	if !l.repeated {
 		return nil
 	}
-	return map[string]string{"X-Deduplicated": "true"}
+	return map[string]string{headerDeduplicated: "true"}
 }
 
 // Limits of campaign parameters, in characters.

@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/business/calendar"
 	"github.com/tradegrid/tradegrid/services/business/catalog"
 	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/business/codes"
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/business/leads"
 )
@@ -56,7 +57,7 @@ func setup(t *testing.T, edit ...func(*access.Principal)) kit {
 	t.Helper()
 	d, users := dbtest.Open(t), people{apitest.Users{anna: "Anna", bert: "Bert", unnamed: ""}}
 	c := clients.New(clients.Config{DB: d, Users: users})
-	made := deals.New(deals.Config{DB: d, Access: apitest.Registry(), Catalog: catalog.New(catalog.Config{DB: d}), Clients: c, Users: users, Branches: users, Calendar: calendar.New()})
+	made := deals.New(deals.Config{DB: d, Access: apitest.Registry(), Catalog: catalog.New(catalog.Config{DB: d}), Clients: c, Users: users, Branches: users, Calendar: calendar.New(), Channels: codes.Channel})
 	s := leads.New(leads.Config{DB: d, Users: users, Clients: c, Deals: made})
 	server := apitest.New(t, d, c.Register, s.Register, made.Register)
 	return kit{server.Company(edit...), t, d, server, made}

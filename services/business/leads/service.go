@@ -69,6 +69,9 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	default:
 		q.Where("assigned_to_id = ?::UUID", f.AssignedToID)
 	}
+	if err := q.Phone(ctx, s.cfg.DB, "leads", "phone", by.CountryPrefix, f.Phone); err != nil {
+		return nil, err
+	}
 	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err

@@ -16,26 +16,32 @@ import (
 type Builder struct {
 	Items  map[trade.ItemRef]trade.Item
 	Prices map[trade.ItemRef]money.Amount // of the client's price list; nil = none
-	Known  map[trade.ItemRef]bool         // items that the document already has; these may be hidden
+	Taxes  map[uuid.UUID]money.Percent    // of the rates that lines name
+	Had    []*Line                        // lines that the document has; their items may be hidden
 
+	Reprice     bool // price all lines anew; otherwise those that continue one of Had keep its price, and the name
 	AnyQty      bool // accept quantities below the minimum or between the steps of an item
 	AllowHidden bool // accept hidden items
 }
 
-// Build builds the lines of a document; each makes the document's own line from the input and the common part. It reports
+// Build builds the lines of a document; each makes the document's own line from the input, the common part, and the index in Had of the
+// line that it continues, which is -1 if there is none or prices are new. It reports
 // unknown references first, then faults of the input, then conflicts, then lines of more than [MaxBytes]. The input has passed
 // [Check].
-func Build[T input, L any](b Builder, items []T, each func(in T, l Line) L) ([]L, error) {
+func Build[T input, L any](b Builder, items []T, each func(in T, l Line, had int) L) ([]L, error) {
 	if err := checkRefs(b, items); err != nil {
+		return nil, err
+	}
+	if err := checkTaxes(b, items); err != nil {
 		return nil, err
 	}
 	if err := checkRules(b, items); err != nil {
 		return nil, err
 	}
-	lines := make([]L, len(items))
+	lines, had := make([]L, len(items)), continued(b.kept(), items)
 	bytes := 0
 	for i, in := range items {
-		l, err := b.line(in.common(), i)
+		l, err := b.line(in.common(), i, had[i])
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +49,7 @@ func Build[T input, L any](b Builder, items []T, each func(in T, l Line) L) ([]L
 			return nil, apierr.InvalidField("items", apierr.Length, "with the names that the catalog has for items and modifiers, the lines may take at most %d bytes as JSON; "+
 				"those up to items[%d] take more: divide the document, or use fewer modifiers or shorter names", MaxBytes, i)
 		}
-		lines[i] = each(in, l)
+		lines[i] = each(in, l, had[i])
 	}
 	return lines, nil
 }
@@ -101,6 +107,20 @@ func checkRefs[T input](b Builder, items []T) error {
 			return apierr.ReferenceNotFound("PRODUCT", At(i, "refId"), r.ID.String())
 		case item.UnknownVariant:
 			return apierr.ReferenceNotFound("PRODUCT_VARIANT", At(i, "variantId"), r.Variant.String())
+		}
+	}
+	return nil
+}
+
+// checkTaxes checks that the rates which lines name can be chosen, or are those that the document has had.
+func checkTaxes[T input](b Builder, items []T) error {
+	for i := range items {
+		id := items[i].common().TaxRateID
+		if id == nil || slices.ContainsFunc(b.Had, func(l *Line) bool { return l.TaxRateID != nil && *l.TaxRateID == *id }) {
+			continue
+		}
+		if _, ok := b.Taxes[*id]; !ok {
+			return apierr.ReferenceNotFound("TAX_RATE", At(i, "taxRateId"), id.String())
 		}
 	}
 	return nil
@@ -168,18 +188,23 @@ func (b Builder) checkState(i int, in Input) error {
 	}
 	item := b.Items[r]
 	if item.HasVariants && r.Variant == uuid.Nil {
-		return apierr.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; set the variant", At(i, "variantId")).
-			With("field", At(i, "variantId")).With("productId", r.ID)
+		field := in.Field(i, "variantId")
+		return apierr.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; set the variant", field).With("field", field).With("productId", r.ID)
 	}
-	if item.Hidden && !b.AllowHidden && !b.Known[r] {
-		return apierr.StateConflict("CATALOG_ITEM_HIDDEN", "%s: the item is hidden and cannot be added; make it active, or choose another", At(i, "refId")).
-			With("field", At(i, "refId")).With("id", r.ID)
+	if item.Hidden && !b.AllowHidden && !b.knows(r) {
+		field := in.Field(i, "refId")
+		return apierr.StateConflict("CATALOG_ITEM_HIDDEN", "%s: the item is hidden and cannot be added; make it active, or choose another", field).
+			With("field", field).With("id", r.ID)
 	}
 	return nil
 }
 
-func (b Builder) line(in Input, i int) (Line, error) {
+// line makes the i-th line, which continues that of Had at the index had; -1 = none.
+func (b Builder) line(in Input, i, had int) (Line, error) {
 	r, _ := in.Ref()
+	if had >= 0 {
+		in = in.like(b.Had[had])
+	}
 	item := b.Items[r]
 	l := Line{
 		ID: record.NewID(), Kind: in.Kind, RefID: in.RefID, VariantID: in.VariantID, Name: item.Name, Qty: orOne(in.Qty),
@@ -198,10 +223,14 @@ func (b Builder) line(in Input, i int) (Line, error) {
 		option := item.Options[m.OptionID]
 		l.Modifiers[j] = Modifier{OptionID: m.OptionID, Name: option.Name, Surcharge: option.Surcharge, Qty: orOne(m.Qty)}
 	}
+	if had >= 0 {
+		l.Modifiers = b.Had[had].Modifiers
+	}
 	var err error
 	if l.UnitPrice, err = b.price(in, l.Modifiers); err != nil {
 		return l, err
 	}
+	b.terms(in, &l, had)
 	if err := l.Charge(l.Qty); err != nil {
 		return l, err
 	}

@@ -6,6 +6,7 @@ package lineitem
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -17,13 +18,17 @@ import (
 
 // Input is one line in a request.
 type Input struct {
-	Kind      string          `json:"kind,omitempty" enum:"product,service,custom" default:"product"`
-	RefID     *uuid.UUID      `json:"refId,omitempty" format:"uuid" nullable:"true" doc:"required for product and service"`
-	VariantID *uuid.UUID      `json:"variantId,omitempty" format:"uuid" nullable:"true" doc:"required if the product has variants"`
-	Name      *string         `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"required for custom; otherwise overrides the name in the catalog"`
-	Qty       *money.Qty      `json:"qty,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"default 1"`
-	UnitPrice *money.Amount   `json:"unitPrice,omitempty" minimum:"0" doc:"required for custom; default: price of the price list or the catalog plus modifiers"`
-	Modifiers []ModifierInput `json:"modifiers,omitempty" maxItems:"50"`
+	Kind            string          `json:"kind,omitempty" enum:"product,service,custom" default:"product"`
+	RefID           *uuid.UUID      `json:"refId,omitempty" format:"uuid" nullable:"true" doc:"of the product or service; or sku, barcode or externalId, which are ignored if refId is sent, and for custom"`
+	VariantID       *uuid.UUID      `json:"variantId,omitempty" format:"uuid" nullable:"true" doc:"required if the product has variants"`
+	Name            *string         `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"required for custom; otherwise overrides the name in the catalog"`
+	Qty             *money.Qty      `json:"qty,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"default 1"`
+	UnitPrice       *money.Amount   `json:"unitPrice,omitempty" minimum:"0" doc:"required for custom; default: price of the price list or the catalog plus modifiers"`
+	DiscountPercent *money.Percent  `json:"discountPercent,omitempty" doc:"discount of this line; default 0"`
+	FixedDiscount   *money.Amount   `json:"fixedDiscount,omitempty" minimum:"0" doc:"discount of this line in minor units, after discountPercent and at most what is left of its amount; default 0"`
+	TaxRateID       *uuid.UUID      `json:"taxRateId,omitempty" format:"uuid" nullable:"true" doc:"default: that of the product or service"`
+	Modifiers       []ModifierInput `json:"modifiers,omitempty" maxItems:"50"`
+	Naming
 }
 
 // ModifierInput is a selected option in a request.
@@ -61,7 +66,7 @@ func (in Input) check(i int, faults *apierr.Fields) {
 	if in.Kind == trade.KindCustom {
 		in.checkCustom(i, faults)
 	} else if in.RefID == nil {
-		faults.Add(At(i, "refId"), apierr.Required, "is required for a %s; use kind custom for an item that is not in the catalog", in.Kind)
+		in.checkNamed(i, faults)
 	}
 	if in.Kind == trade.KindService && in.VariantID != nil {
 		faults.Add(At(i, "variantId"), apierr.Conflict, "is allowed only for products; omit it")
@@ -70,6 +75,37 @@ func (in Input) check(i int, faults *apierr.Fields) {
 		if selected(in.Modifiers[:j], m.OptionID) {
 			faults.Add(modifierAt(i, j), apierr.Conflict, "is a duplicate; send the option once, with a qty")
 		}
+	}
+}
+
+// checkNamed checks a line of the catalog without an id. A name is that of the variant, where there is one.
+func (in Input) checkNamed(i int, faults *apierr.Fields) {
+	if in.SKU == nil && in.Barcode == nil && in.Source == nil && in.ExternalID == nil {
+		faults.Add(At(i, "refId"), apierr.Required, "is required for a %s, or sku, barcode or externalId; use kind custom for an item that is not in the catalog", in.Kind)
+		return
+	}
+	in.CheckNaming(i, "refId", faults)
+	if in.VariantID != nil {
+		faults.Add(At(i, "variantId"), apierr.Conflict, "is allowed only with refId; name the variant itself by sku, barcode or externalId")
+	}
+	if in.Kind == trade.KindService && in.Barcode != nil {
+		faults.Add(At(i, "barcode"), apierr.Conflict, "is allowed only for products; use sku or externalId")
+	}
+}
+
+// Unidentified implements [named].
+func (in *Input) Unidentified() (n *Naming, kind string) {
+	if in.Kind == trade.KindCustom || in.RefID != nil {
+		return nil, ""
+	}
+	return &in.Naming, in.Kind
+}
+
+// Identify implements [named].
+func (in *Input) Identify(r trade.ItemRef) {
+	in.RefID = &r.ID
+	if r.Variant != uuid.Nil {
+		in.VariantID = &r.Variant
 	}
 }
 
@@ -125,6 +161,17 @@ func Refs[T input](items []T) []trade.ItemRef {
 		}
 	}
 	return refs
+}
+
+// TaxRates returns the tax rates that the lines name.
+func TaxRates[T input](items []T) []uuid.UUID {
+	var ids []uuid.UUID
+	for i := range items {
+		if id := items[i].common().TaxRateID; id != nil && !slices.Contains(ids, *id) {
+			ids = append(ids, *id)
+		}
+	}
+	return ids
 }
 
 func orOne(qty *money.Qty) money.Qty {

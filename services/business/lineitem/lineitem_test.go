@@ -1,6 +1,7 @@
 package lineitem
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -8,10 +9,11 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
@@ -52,6 +54,14 @@ func TestItemsOfABody(t *testing.T) {
 	}{
 		"product":                 {Input{Kind: "product", RefID: id, VariantID: id}, nil},
 		"product without ref":     {Input{Kind: "product"}, map[string]string{"refId": "REQUIRED"}},
+		"product by SKU":          {Input{Kind: "product", Naming: Naming{SKU: name}}, nil},
+		"product by external id":  {Input{Kind: "product", Naming: Naming{ExternalID: name}}, nil},
+		"id besides names":        {Input{Kind: "product", RefID: id, Naming: Naming{SKU: name, Barcode: name}}, nil},
+		"names of a custom line":  {Input{Kind: "custom", Name: name, UnitPrice: price, Naming: Naming{SKU: name}}, nil},
+		"two names":               {Input{Kind: "product", Naming: Naming{SKU: name, ExternalID: name}}, map[string]string{"externalId": "CONFLICT"}},
+		"source alone":            {Input{Kind: "product", Naming: Naming{Source: name}}, map[string]string{"externalId": "REQUIRED"}},
+		"variant besides a name":  {Input{Kind: "product", VariantID: id, Naming: Naming{SKU: name}}, map[string]string{"variantId": "CONFLICT"}},
+		"barcode of a service":    {Input{Kind: "service", Naming: Naming{Barcode: name}}, map[string]string{"barcode": "CONFLICT"}},
 		"service":                 {Input{Kind: "service", RefID: id}, nil},
 		"service with variant":    {Input{Kind: "service", RefID: id, VariantID: id}, map[string]string{"variantId": "CONFLICT"}},
 		"option once":             {Input{Kind: "product", RefID: id, Modifiers: []ModifierInput{option, {OptionID: uuid.New()}}}, nil},
@@ -72,6 +82,46 @@ func TestItemsOfABody(t *testing.T) {
 			require.Equal(t, want, fieldsOf(t, Check([]Input{{Kind: "product", RefID: id}, row.in})))
 		})
 	}
+}
+
+// names is a catalog that knows one item by one name.
+type names struct {
+	asked *[]trade.ItemName
+	ref   trade.ItemRef
+}
+
+func (n names) NamedItems(_ context.Context, _ db.Querier, _ tenant.ID, all []trade.ItemName) (map[trade.ItemName][]trade.ItemRef, error) {
+	*n.asked = all
+	return map[trade.ItemName][]trade.ItemRef{{Kind: "product", SKU: "a"}: {n.ref}}, nil
+}
+
+func TestLinesAreIdentifiedAnew(t *testing.T) {
+	t.Parallel()
+	catalog := names{new([]trade.ItemName), trade.ItemRef{Kind: "product", ID: uuid.New(), Variant: uuid.New()}}
+	sent := []Input{
+		{Kind: "product", RefID: ptr(uuid.New()), Naming: Naming{SKU: ptr("b")}},
+		{Kind: "product", Naming: Naming{SKU: ptr("a"), Source: ptr("x")}},
+		{Kind: "custom"},
+		{Kind: "product", Naming: Naming{SKU: ptr("a")}},
+	}
+	for range 2 { // a transaction that is tried again
+		got, err := Identify(t.Context(), nil, catalog, tenant.ID{}, sent)
+		require.NoError(t, err)
+		require.Equal(t, []trade.ItemName{{Kind: "product", SKU: "a"}}, *catalog.asked, "each name is asked for once")
+		require.Equal(t, sent[0], got[0])
+		for _, i := range []int{1, 3} {
+			ref, ok := got[i].Ref()
+			require.True(t, ok)
+			require.Equal(t, catalog.ref, ref)
+			require.Equal(t, At(i, "sku"), got[i].Field(i, "refId"))
+			require.Nil(t, sent[i].RefID, "what was sent stays")
+		}
+	}
+	same, err := Identify(t.Context(), nil, nil, tenant.ID{}, sent[:1])
+	require.NoError(t, err)
+	require.Equal(t, sent[:1], same, "nothing is read for ids")
+	_, err = Identify(t.Context(), nil, catalog, tenant.ID{}, []Input{{Kind: "product", Naming: Naming{Barcode: ptr("a")}}})
+	requireFault(t, "PRODUCT_NOT_FOUND", err)
 }
 
 // shelf is a catalog to build lines from.
@@ -101,7 +151,7 @@ func newShelf() *shelf {
 }
 
 func (s *shelf) lines(items ...Input) ([]Line, error) {
-	return Build(s.Builder, items, func(_ Input, l Line) Line { return l })
+	return Build(s.Builder, items, func(_ Input, l Line, _ int) Line { return l })
 }
 
 func (s *shelf) input(r trade.ItemRef, thousandths money.Qty) Input {
@@ -148,7 +198,7 @@ func TestRulesOfLines(t *testing.T) {
 		})
 	}
 	again := *s
-	again.Known = RefsOf([]Line{{Kind: s.hidden.Kind, RefID: &s.hidden.ID}, {Kind: "custom"}})
+	again.Had = Of([]Line{{Kind: s.hidden.Kind, RefID: &s.hidden.ID}, {Kind: "custom"}})
 	_, err := again.lines(s.input(s.hidden, 1000))
 	require.NoError(t, err, "a document keeps what was hidden since")
 }
@@ -309,41 +359,6 @@ func TestQuantitiesPerGuest(t *testing.T) {
 	require.NoError(t, l.Charge(3000))
 	require.Equal(t, money.Amount(999), l.Amount)
 	requireFault(t, "VALIDATION_ERROR", l.Charge(money.MaxQty))
-}
-
-// A document has lines of its own type.
-type billed struct {
-	Line
-	Note string
-}
-
-func TestTotalsOfLinesAddUp(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		lines := make([]billed, rapid.IntRange(0, 30).Draw(t, "lines"))
-		var subtotal money.Amount
-		for i := range lines {
-			lines[i].UnitPrice = money.Amount(rapid.Int64Range(0, 1_000_000).Draw(t, "price"))
-			require.NoError(t, lines[i].Charge(money.Qty(rapid.Int64Range(1, 10_000_000).Draw(t, "qty"))))
-			subtotal += lines[i].Amount
-		}
-		percent := money.Percent(rapid.Int32Range(0, 10_000).Draw(t, "percent"))
-		totals, err := Sum(lines, percent)
-		require.NoError(t, err)
-		require.Equal(t, Totals{Subtotal: subtotal, DiscountAmount: (subtotal*money.Amount(percent) + 5000) / 10000, Total: subtotal - totals.DiscountAmount}, totals)
-		more := money.Amount(rapid.Int64Range(0, int64(totals.Total)).Draw(t, "points"))
-		Spread(lines, totals.DiscountAmount+more)
-		var sum money.Amount
-		for _, l := range lines {
-			require.Equal(t, l.Amount-l.DiscountAmount, l.Total)
-			require.GreaterOrEqual(t, l.Total, money.Amount(0))
-			require.GreaterOrEqual(t, l.DiscountAmount, money.Amount(0))
-			sum += l.Total
-		}
-		require.Equal(t, totals.Total-more, sum)
-	})
-	_, err := Sum([]billed{{Line: Line{Amount: money.MaxAmount}}, {Line: Line{Amount: 1}}}, 0)
-	requireFault(t, "VALIDATION_ERROR", err)
 }
 
 func TestBytesOfLines(t *testing.T) {

@@ -7,9 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
-	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
-	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/document"
@@ -22,7 +20,7 @@ const counterKind = "order"
 // creates at the same time; storeAnswer, which may be nil, can add writes to it and may run several times. The order is encoded
 // once, for storeAnswer and for the event.
 //
-// Timestamps are those of the order's draft, not of the transaction, so that retries and sharing do not change them.
+// Its times are taken with its number, so that both have the same order.
 func (s *Service) Create(ctx context.Context, by access.Caller, in Input, storeAnswer func(tx *db.Tx, o Order, raw json.RawMessage) error, opts ...db.Option) (Order, error) {
 	made, err := s.draft(ctx, by, in)
 	if err != nil {
@@ -30,35 +28,23 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, storeA
 	}
 	opts = append([]db.Option{db.WithCommitCheck(table.Stored(by.Company, made.ID))}, opts...)
 	err = s.cfg.Numbers.Do(ctx, by.Company, counterKind, func(ctx context.Context, tx *db.Tx, number int64) error {
-		made.Number = number
+		made.Number, made.Meta = number, record.New(tx.Now())
 		raw, err := s.insert(ctx, tx, by, made)
 		if err != nil || storeAnswer == nil {
 			return err
 		}
 		return storeAnswer(tx, made, raw)
 	}, opts)
-	if apierr.Is(err, errExternalTaken.Code) {
-		err = s.nameDuplicate(ctx, by.Company, made.Details, err)
-	}
 	return made, err
-}
-
-// nameDuplicate adds to the error the order that has the external id, if it was stored after the check.
-func (s *Service) nameDuplicate(ctx context.Context, company tenant.ID, d Details, taken error) error {
-	duplicate, err := table.FindExternal(ctx, s.cfg.DB, company, record.OrZero(d.Source), *d.ExternalID)
-	if err != nil || duplicate == nil {
-		return taken
-	}
-	return externalTaken(*duplicate)
 }
 
 // Preview holds the amounts of an order that is not stored.
 type Preview struct {
 	lineitem.Totals
-	DiscountPercent money.Percent `json:"discountPercent"`
-	DeliveryCost    money.Amount  `json:"deliveryCost"`
-	AmountDue       money.Amount  `json:"amountDue"`
-	Lines           []Line        `json:"lines"`
+	lineitem.Discounts
+	DeliveryCost money.Amount `json:"deliveryCost"`
+	AmountDue    money.Amount `json:"amountDue"`
+	Lines        []Line       `json:"lines"`
 }
 
 // Preview computes an order without storing it. The ids of its lines are not stable.
@@ -68,24 +54,30 @@ func (s *Service) Preview(ctx context.Context, by access.Caller, in Input) (Prev
 		return Preview{}, err
 	}
 	return Preview{
-		Totals: o.Totals, DiscountPercent: o.DiscountPercent, DeliveryCost: o.DeliveryCost, AmountDue: o.AmountDue, Lines: o.Lines,
+		Totals: o.Totals, Discounts: o.Discounts, DeliveryCost: o.DeliveryCost, AmountDue: o.AmountDue, Lines: o.Lines,
 	}, nil
 }
 
 // draft computes a new order without its number.
-func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order, error) {
+func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (_ Order, err error) {
 	if err := lineitem.Check(in.Items); err != nil {
 		return Order{}, err
 	}
+	if in.Items, err = lineitem.Identify(ctx, s.cfg.DB, s.cfg.Catalog, by.Company, in.Items); err != nil {
+		return Order{}, err
+	}
 	o := s.newOrder(by, in)
+	if o.CustomerID, err = document.Match(ctx, s.cfg.DB, s.cfg.Clients, by, in.MatchCustomer, o.CustomerID, o.CustomerPhone, o.CustomerEmail); err != nil {
+		return Order{}, err
+	}
 	found, err := s.resolve(ctx, s.cfg.DB, &Order{}, &o, in.Items)
 	if err != nil {
 		return Order{}, err
 	}
-	if o.Lines, err = found.lines(in.Items, nil); err != nil {
+	if o.Lines, err = found.lines(in.Items, nil, false); err != nil {
 		return Order{}, err
 	}
-	if err := found.check(); err != nil {
+	if err := found.CheckClient(); err != nil {
 		return Order{}, err
 	}
 	o.WarehouseID, o.AddressLabel = found.warehouse, found.AddressLabel
@@ -107,7 +99,7 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order,
 func (s *Service) newOrder(by access.Caller, in Input) Order {
 	o := Order{Header: Header{
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Status: statusNew, Details: in.Details, DealID: in.DealID,
-		WarehouseID: in.WarehouseID, CreatedByID: actor(by), Meta: record.New(s.cfg.DB.Now()),
+		WarehouseID: in.WarehouseID, Totals: lineitem.Totals{Taxation: lineitem.TaxationOf(by.Settings)}, CreatedByID: actor(by), Meta: record.New(s.cfg.DB.Now()),
 	}}
 	plan.Normalise(&o)
 	if o.Channel == nil {
@@ -140,10 +132,11 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, o Ord
 	if err != nil {
 		return nil, err
 	}
-	if err := insertPrepaid(ctx, tx, by, &o, o.PrepaidAmount, o.CreatedAt); err != nil {
+	prepaid := newPayment(tx, &o, by, o.PrepaidAmount)
+	if err := insertPrepaid(ctx, tx, by, &o, prepaid); err != nil {
 		return nil, err
 	}
-	s.addBalance(tx, &o, o.PrepaidAmount)
+	s.enterPayment(tx, &o, prepaid)
 	s.cfg.Stock.Reserve(tx, by, o.reserved(1))
 	return raw, nil
 }

@@ -79,18 +79,36 @@ func (s *Service) MoveDelivery(ctx context.Context, tx *db.Tx, by access.Caller,
 	}, updated)
 }
 
+// comeBack returns what comes back of the posted shipments: what they took, less what returns have brought back of it.
+func (o *Order) comeBack(posted []Shipment) (deltas []trade.StockDelta) {
+	for i := range o.Lines {
+		l := &o.Lines[i]
+		l.Stock = slices.Clone(l.Stock)
+		for j := range l.Stock {
+			back := l.Stock[j].Back
+			for _, sh := range posted {
+				for _, t := range sh.Taken {
+					if t.Line != l.ID || t.Item != j {
+						continue
+					}
+					n := min(t.Qty, back)
+					back -= n
+					deltas = append(deltas, trade.StockDelta{Warehouse: sh.WarehouseID, StockKey: trade.StockKey{Product: t.Product, Variant: t.Variant}, Qty: t.Qty - n})
+				}
+			}
+			l.Stock[j].Back = max(l.Stock[j].Back, l.Stock[j].Out)
+		}
+	}
+	return deltas
+}
+
 // putBack puts what the posted shipments of the order took back on stock.
 func (s *Service) putBack(ctx context.Context, tx *db.Tx, by access.Caller, o *Order) error {
 	all, err := selectShipments(ctx, tx, o.CompanyID, o.ID)
 	if err != nil {
 		return err
 	}
-	var deltas []trade.StockDelta
-	for i := range all {
-		if all[i].Status == shipmentPosted {
-			deltas = append(deltas, all[i].deltas(1)...)
-		}
-	}
+	posted := slices.DeleteFunc(all, func(sh Shipment) bool { return sh.Status != shipmentPosted })
 	doc := trade.StockDocument{Movement: trade.MovementReturn, Type: trade.DocumentOrder, ID: o.ID, Number: o.Number}
-	return s.cfg.Stock.Move(ctx, tx, by, doc, deltas)
+	return s.cfg.Stock.Move(ctx, tx, by, doc, o.comeBack(posted))
 }

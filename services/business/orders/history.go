@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
@@ -20,9 +19,9 @@ import (
 
 // HistoryEntry is the change of one field.
 type HistoryEntry struct {
-	Field   string        `json:"field" doc:"name of the field of the order; lines if they were replaced, shippedQty for shipments"`
+	Field   string        `json:"field" doc:"name of the field of the order; lines if they were replaced, shippedQty for shipments, mail for a document that was sent"`
 	From    any           `json:"from" doc:"previous value; for lines their number, for shippedQty the sum of all lines"`
-	To      any           `json:"to" doc:"new value; for lines their number, for shippedQty the sum of all lines"`
+	To      any           `json:"to" doc:"new value; for lines their number, for shippedQty the sum of all lines, for mail the document and the address"`
 	ActorID string        `json:"actorId"`
 	At      jsontype.Time `json:"at"`
 }
@@ -35,6 +34,9 @@ type change struct{ field, from, to string }
 func changesOf(before, after *Order, names []string) (changes []change) {
 	if before.Status != after.Status {
 		names = []string{"status"}
+		if after.CancelReason != nil {
+			names = append(names, "cancelReason")
+		}
 	}
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if name != "lines" {
@@ -71,11 +73,7 @@ func insertHistory(tx *db.Tx, by access.Caller, before, o *Order, names []string
 	for i, c := range changes {
 		positions[i], fields[i], from[i], to[i] = int32(i), c.field, c.from, c.to
 	}
-	who := outbox.SystemActor
-	if by.Actor != uuid.Nil {
-		who = by.Actor.String()
-	}
-	tx.Queue(sqlInsertHistory, o.CompanyID, o.ID, record.NewID(), positions, fields, from, to, who, o.UpdatedAt)
+	tx.Queue(sqlInsertHistory, o.CompanyID, o.ID, record.NewID(), positions, fields, from, to, by.ActorID(), o.UpdatedAt)
 }
 
 const sqlSelectHistory = `SELECT field, from_value, to_value, actor_id, created_at FROM order_history

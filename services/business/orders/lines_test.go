@@ -17,15 +17,18 @@ func TestEachFieldOfALineIsAChange(t *testing.T) {
 	t.Parallel()
 	item, variant, option := uuid.New(), uuid.New(), uuid.New()
 	name, note, qty, price := "Lamp", "fragile", money.Units(2), money.Amount(900)
+	percent, fixed, rate := money.Percent(500), money.Amount(30), uuid.New()
 	in := LineInput{LineFields: LineFields{Note: &note}, Input: lineitem.Input{
-		Kind: trade.KindProduct, RefID: &item, VariantID: &variant, Name: &name, Qty: &qty, UnitPrice: &price, Modifiers: []lineitem.ModifierInput{{OptionID: option}},
+		Kind: trade.KindProduct, RefID: &item, VariantID: &variant, Name: &name, Qty: &qty, UnitPrice: &price,
+		DiscountPercent: &percent, FixedDiscount: &fixed, TaxRateID: &rate, Modifiers: []lineitem.ModifierInput{{OptionID: option}},
 	}}
 	o := Order{Lines: []Line{{LineFields: LineFields{Note: &note}, Line: lineitem.Line{
-		Kind: trade.KindProduct, RefID: &item, VariantID: &variant, Name: name, Qty: qty, UnitPrice: price, Modifiers: []lineitem.Modifier{{OptionID: option, Qty: money.Units(1)}},
+		Kind: trade.KindProduct, RefID: &item, VariantID: &variant, Name: name, Qty: qty, UnitPrice: price,
+		DiscountPercent: percent, FixedDiscount: fixed, TaxRateID: &rate, Modifiers: []lineitem.Modifier{{OptionID: option, Qty: money.Units(1)}},
 	}}}}
 	require.NotEmpty(t, o.fieldsFor(Fields{Items: []LineInput{in}}).Items, "they are the same")
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[LineInput]()) {
-		if f.Anonymous {
+		if _, naming := reflect.TypeFor[lineitem.Naming]().FieldByName(f.Name); f.Anonymous || naming { // names beside an id decide nothing
 			continue
 		}
 		other := in

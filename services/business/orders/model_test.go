@@ -30,6 +30,9 @@ type modelLine struct {
 	qty, price int64
 	shipped    int64
 	out        map[string]int64 // of what the line takes, by product: taken by shipments
+	need       map[string]int64 // what the line takes, by product, since a part of it was dropped
+	returned   int64
+	back       map[string]int64 // of what the line takes, by product: come back
 }
 
 // modelShipment is a posted shipment: what it has of each line, and what it took for each, by product.
@@ -57,6 +60,7 @@ type modelOrder struct {
 	delivered     string // delivery status
 	shipments     []modelShipment
 	ledger        []modelPayment
+	returns       []modelReturn
 }
 
 // model is what a company should look like.
@@ -74,10 +78,13 @@ func (o *modelOrder) amounts() (subtotal, total int64) {
 	return subtotal, subtotal - (subtotal*o.bp+5000)/10000
 }
 
-func (o *modelOrder) payable() int64 {
+// gross is what the order costs before returns.
+func (o *modelOrder) gross() int64 {
 	_, total := o.amounts()
 	return total + o.delivery
 }
+
+func (o *modelOrder) payable() int64 { return o.gross() - o.credit() }
 
 func (o *modelOrder) paymentStatus() string {
 	switch {
@@ -93,6 +100,9 @@ func (o *modelOrder) paymentStatus() string {
 
 // takes is what the line takes from the warehouse, in thousandths by product.
 func (l modelLine) takes() map[string]int64 {
+	if l.need != nil {
+		return l.need
+	}
 	switch l.product {
 	case "kit":
 		return map[string]int64{"wood": (l.qty*2500 + 500) / 1000, "bolt": l.qty * 4}
@@ -164,6 +174,7 @@ func (o *modelOrder) same(t require.TestingT, got map[string]any) {
 	want := map[string]any{
 		"number": float64(o.number), "status": o.status, "paymentStatus": o.paymentStatus(), "subtotal": float64(subtotal),
 		"discountAmount": float64(subtotal - total), "total": float64(total), "prepaidAmount": float64(o.prepaid), "amountDue": float64(o.payable() - o.prepaid),
+		"payable": float64(o.payable()), "returnedAmount": float64(o.credit()),
 	}
 	for field, v := range want {
 		require.Equal(t, v, got[field], field)
@@ -184,6 +195,7 @@ func (o *modelOrder) same(t require.TestingT, got map[string]any) {
 		}
 		require.Equal(t, reserved, l["reservedQty"])
 		require.Equal(t, float64(o.lines[i].shipped)/1000, l["shippedQty"])
+		require.Equal(t, float64(o.lines[i].returned)/1000, l["returnedQty"])
 	}
 	require.Equal(t, float64(total), sum, "the totals of the lines make the total")
 }
@@ -198,6 +210,12 @@ func TestOrdersFollowTheModel(t *testing.T) {
 func TestPaymentsFollowTheModel(t *testing.T) {
 	t.Parallel()
 	followTheModel(t, 15, "move", "patch", "pay", "pay", "refund", "refund", "refund")
+}
+
+// Whatever the order of shipments, payments, returns and refunds, sums agree to the minor unit and nothing comes back twice.
+func TestReturnsFollowTheModel(t *testing.T) {
+	t.Parallel()
+	followTheModel(t, 8, "move", "move", "patch", "ship", "ship", "unship", "deliver", "pay", "refund", "return", "return", "return", "unreturn", "drop")
 }
 
 // followTheModel takes random steps, of which one in more is a new order and the others are some of what can happen to one.
@@ -240,6 +258,12 @@ func (s *kit) step(rt *rapid.T, m *model, more int, what []string) {
 		s.unshipStep(rt, m, o)
 	case "deliver":
 		s.deliverStep(rt, m, o)
+	case "return":
+		s.returnStep(rt, m, o)
+	case "unreturn":
+		s.unreturnStep(rt, m, o)
+	case "drop":
+		s.dropStep(rt, m, o)
 	}
 }
 
@@ -303,6 +327,9 @@ func (s *kit) unshipStep(rt *rapid.T, m *model, o *modelOrder) {
 	switch {
 	case res.Status == 503:
 		return
+	case o.hasReturns():
+		res.Fault(409, "ORDER_HAS_RETURNS")
+		return
 	case o.delivered == "returned":
 		res.Fault(409, "ORDER_DELIVERY_TRANSITION_INVALID")
 		return
@@ -340,11 +367,11 @@ func (s *kit) deliverStep(rt *rapid.T, m *model, o *modelOrder) {
 	o.delivered = to
 	o.same(rt, res.OK(200))
 	if to == "returned" {
-		for _, sh := range o.shipments {
-			for _, taken := range sh.taken {
-				for product, n := range taken {
-					m.moved[product] -= n
-				}
+		for i := range o.lines {
+			l := &o.lines[i]
+			for product, n := range l.out {
+				m.moved[product] -= max(0, n-l.back[product])
+				l.giveBack(product, max(0, n-l.back[product]))
 			}
 		}
 	}
@@ -460,7 +487,7 @@ func (s *kit) patchStep(rt *rapid.T, m *model, o *modelOrder) {
 		locked = "ORDER_FINALIZED"
 	}
 	if rapid.Bool().Draw(rt, "prepaid?") {
-		next.prepaid = rapid.Int64Range(0, next.payable()+1).Draw(rt, "prepaid")
+		next.prepaid = rapid.Int64Range(0, max(0, next.payable())+1).Draw(rt, "prepaid")
 		body["prepaidAmount"] = next.prepaid
 		next.everPaid = o.everPaid || next.prepaid > 0
 	}
@@ -469,7 +496,11 @@ func (s *kit) patchStep(rt *rapid.T, m *model, o *modelOrder) {
 	case res.Status == 503:
 	case locked != "":
 		res.Fault(409, locked)
-	case next.prepaid > next.payable():
+	case next.prepaid > next.gross():
+		res.Fault(409, "ORDER_OVERPAID")
+	case o.hasReturns() && next.bp != o.bp:
+		res.Fault(409, "ORDER_HAS_RETURNS")
+	case next.prepaid > o.prepaid && next.prepaid > next.payable():
 		res.Fault(409, "ORDER_OVERPAID")
 	default:
 		got := res.OK(200)
@@ -494,7 +525,7 @@ func (s *kit) moveStep(rt *rapid.T, m *model, o *modelOrder) {
 		res.Fault(409, "ORDER_STATUS_TRANSITION_INVALID")
 		return
 	}
-	if to == "cancelled" && o.shipped() > 0 {
+	if to == "cancelled" && o.isOut() {
 		res.Fault(409, "ORDER_HAS_SHIPMENTS")
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/events/event"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/business/trade"
@@ -14,7 +15,10 @@ import (
 
 // Move changes the status of an order; see docs/reference/states.md#order-status. Leaving new checks the client's credit
 // limit. Completing the order removes the items from stock. Completing and cancelling release reserved quantities.
-func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, next string) (Order, error) {
+func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, next string, in MoveInput) (Order, error) {
+	if in.Reason != nil && next != statusCancelled {
+		return Order{}, apierr.InvalidField("reason", apierr.Conflict, "is kept only of a cancellation; omit it")
+	}
 	events := []event.Event[Order]{statusChanged}
 	if next == statusCancelled {
 		events = append(events, cancelled)
@@ -36,10 +40,20 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid
 		if err := s.transition(ctx, tx, by, o, next); err != nil {
 			return err
 		}
+		o.CancelReason = in.Reason
 		o.reserve()
+		plan.Normalise(o)
 		return nil
 	}, events...)
 }
+
+// MoveInput is the body of a move to another status.
+type MoveInput struct {
+	Reason *string `json:"reason" maxLength:"1000" doc:"why the order is cancelled; of a cancellation only"`
+}
+
+// SchemaName implements [jsontype.Named].
+func (MoveInput) SchemaName() string { return "OrderMove" }
 
 // reserveLate assigns the default warehouse to an order that was stored while its company had none, and reserves its items.
 func (s *Service) reserveLate(ctx context.Context, tx *db.Tx, by access.Caller, o *Order) error {
@@ -78,7 +92,7 @@ func (s *Service) transition(ctx context.Context, tx *db.Tx, by access.Caller, o
 	switch next {
 	case statusCompleted:
 		o.CompletedAt = &now
-		s.addBalance(tx, o, -(o.Total + o.DeliveryCost))
+		s.enter(tx, o, trade.LedgerEntry{Kind: trade.LedgerOrder, At: now, Charged: o.Payable})
 		doc := trade.StockDocument{Movement: trade.MovementCompletion, Type: trade.DocumentOrder, ID: o.ID, Number: o.Number}
 		return s.cfg.Stock.Move(ctx, tx, by, doc, o.leaving())
 	case statusCancelled:

@@ -1,6 +1,7 @@
 package orders
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,12 +36,19 @@ type Header struct {
 	AddressLabel   *string    `json:"addressLabel"`
 	DeliveryStatus *string    `json:"deliveryStatus" doc:"pending, packing, shipped, delivered, returned; null = no delivery"`
 	lineitem.Totals
-	AmountDue          money.Amount   `json:"amountDue" db:"-,as=amountDue" doc:"total + deliveryCost - prepaidAmount"`
+	lineitem.CostSums
+	ReturnedAmount     money.Amount   `json:"returnedAmount" doc:"what the order costs less by its returns"`
+	ReturnedTax        money.Amount   `json:"returnedTaxAmount" db:"returned_tax" doc:"tax of the lines of its returns"`
+	ReturnedDelivery   money.Amount   `json:"-"` // what its returns credit of the cost of delivery
+	Payable            money.Amount   `json:"payable" db:"-" doc:"total + deliveryCost - returnedAmount"`
+	AmountDue          money.Amount   `json:"amountDue" db:"-,as=amountDue" doc:"payable - prepaidAmount; below 0 if a return has not been refunded"`
 	CreatedByID        *uuid.UUID     `json:"createdById" format:"uuid" db:",insert"`
 	AllowedTransitions []string       `json:"allowedTransitions" db:"-" doc:"statuses that the order can change to"`
 	CompletedAt        *jsontype.Time `json:"completedAt"`
 	CancelledAt        *jsontype.Time `json:"cancelledAt"`
+	CancelReason       *string        `json:"cancelReason" doc:"that the cancellation gave"`
 	WasPaid            bool           `json:"-"` // the payments contain a positive one
+	IsOut              bool           `json:"-"` // shipments of it are out: they have neither been cancelled nor returned
 	record.Meta
 }
 
@@ -53,16 +61,16 @@ type Details struct {
 	CustomerPhone *string    `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
 	CustomerEmail *string    `json:"customerEmail" format:"email" maxLength:"254" search:"text" doc:"default: from the client"`
 	CustomerNote  *string    `json:"customerNote" maxLength:"4000"`
-	Channel       *string    `json:"channel" enum:"manual,public_link,phone" doc:"default manual"`
+	Channel       *string    `json:"channel" maxLength:"64" doc:"code of a channel: manual, public_link, phone, or one of the company; default manual"`
 	record.External
-	DeliveryMethod      *string        `json:"deliveryMethod" enum:"pickup,courier,post" doc:"pickup, courier or post"`
+	lineitem.Discounts
+	DeliveryMethod      *string        `json:"deliveryMethod" maxLength:"64" doc:"code of a method of delivery: pickup, courier, post, or one of the company"`
 	DeliveryCost        money.Amount   `json:"deliveryCost" minimum:"0"`
 	DeliveryAddressText *string        `json:"deliveryAddressText" maxLength:"1000"`
 	DueAt               *jsontype.Time `json:"dueAt"`
 	ReadyBy             *jsontype.Time `json:"readyBy"`
 	PayDueAt            *jsontype.Time `json:"payDueAt" doc:"default: createdAt plus the payment terms of the client"`
 	Note                *string        `json:"note" maxLength:"4000"`
-	DiscountPercent     money.Percent  `json:"discountPercent" db:"discount_percent_bp"`
 	PrepaidAmount       money.Amount   `json:"prepaidAmount" minimum:"0" doc:"sum of the payments; changing it records the difference as a payment"`
 	AssignedToID        *uuid.UUID     `json:"assignedToId" format:"uuid"`
 }
@@ -70,16 +78,20 @@ type Details struct {
 // Input is the body of a new order.
 type Input struct {
 	Items []LineInput `json:"items" required:"true" minItems:"1" maxItems:"500"`
+	lineitem.Pricing
 	Details
-	DealID      *uuid.UUID `json:"dealId" format:"uuid"`
-	WarehouseID *uuid.UUID `json:"warehouseId" format:"uuid" doc:"default: the default warehouse"`
+	DealID        *uuid.UUID `json:"dealId" format:"uuid"`
+	WarehouseID   *uuid.UUID `json:"warehouseId" format:"uuid" doc:"default: the default warehouse"`
+	MatchCustomer bool       `json:"matchCustomer" doc:"without customerId, the document belongs to the active client with customerPhone, otherwise with customerEmail, if there is one"`
 }
 
 // Fields are the fields of an order that API clients can change.
 type Fields struct {
 	Items []LineInput `json:"items" minItems:"1" maxItems:"500" doc:"replaces all items; only while the order is new or confirmed"`
+	lineitem.Pricing
 	Details
-	WarehouseID *uuid.UUID `json:"warehouseId" format:"uuid" doc:"moves the reservations of the order; null = they stay where they are"`
+	WarehouseID   *uuid.UUID `json:"warehouseId" format:"uuid" doc:"moves the reservations of the order; null = they stay where they are"`
+	MatchCustomer bool       `json:"matchCustomer" doc:"without customerId, the document belongs to the active client with customerPhone, otherwise with customerEmail, if there is one"`
 }
 
 // LineInput is one line in a request.
@@ -96,24 +108,26 @@ type LineFields struct {
 // Line is one line of an order. See docs/reference/rules.md#order-lines.
 type Line struct {
 	lineitem.Line
-	ReservedQty money.Qty `json:"reservedQty"`
-	ShippedQty  money.Qty `json:"shippedQty"`
+	lineitem.Costing
+	ReservedQty    money.Qty    `json:"reservedQty"`
+	ShippedQty     money.Qty    `json:"shippedQty"`
+	ReturnedQty    money.Qty    `json:"returnedQty" doc:"that returns have taken back"`
+	ReturnedAmount money.Amount `json:"returnedAmount" doc:"what returns credit for it"`
+	ReturnedTax    money.Amount `json:"returnedTaxAmount" db:"returned_tax" doc:"tax in returnedAmount"`
+	ReturnedShare  money.Amount `json:"-"` // of its total, that returns have
 	LineFields
 }
 
 var (
 	plan       = record.PlanOf[Order]()
 	orderLines = resource.LinesOf[Line]("order_lines", "order_id")
-	table      = resource.Of[Order]("orders", "ORDER", orderLines).OnConstraint("orders_external_id_key", errExternalTaken).OnChange(insertHistory).OnWrite(countSummed)
+	table      = resource.Of[Order]("orders", "ORDER", orderLines).TakenAs("orderId").OnChange(insertHistory).OnWrite(countSummed)
 )
 
-// TransformSchema implements [huma.SchemaTransformer]. Requests accept only fixed channels and delivery methods and
-// bounded amounts, but responses and events do not guarantee these limits, so that they can change compatibly.
+// TransformSchema implements [huma.SchemaTransformer]. Requests accept only bounded amounts, but responses and events do not guarantee these
+// limits, so that they can change compatibly.
 func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
-	for _, name := range []string{"channel", "deliveryMethod"} {
-		s.Properties[name].Enum = nil
-	}
-	for _, name := range []string{"deliveryCost", "prepaidAmount"} {
+	for _, name := range []string{"deliveryCost", "prepaidAmount", "fixedDiscount"} {
 		s.Properties[name].Minimum = s.Properties["total"].Minimum
 	}
 	return h.Key.TransformSchema(reg, s)
@@ -124,13 +138,16 @@ func (h *Header) isFinal() bool { return h.Status == statusCompleted || h.Status
 
 // Derive implements [record.Deriver] for items of lists.
 func (h *Header) Derive() {
-	h.AllowedTransitions = transitions[h.Status]
-	h.AmountDue = h.Total + h.DeliveryCost - h.PrepaidAmount
+	h.AllowedTransitions = h.allowed()
+	h.Payable = h.Total + h.DeliveryCost - h.ReturnedAmount
+	h.AmountDue = h.Payable - h.PrepaidAmount
 }
 
 // Derive implements [record.Deriver].
 func (o *Order) Derive() {
+	o.IsOut = record.OrZero(o.DeliveryStatus) != deliveryReturned && slices.ContainsFunc(o.Lines, func(l Line) bool { return l.ShippedQty > l.ReturnedQty })
 	o.Header.Derive()
+	o.sumCosts()
 	words := []string{strconv.FormatInt(o.Number, 10)}
 	for i := range o.Lines {
 		words = append(words, o.Lines[i].Name)

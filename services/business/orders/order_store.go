@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
-const sqlSelectOpenDue = `SELECT COALESCE(sum(total + delivery_cost - prepaid_amount), 0)::BIGINT FROM orders
+const sqlSelectOpenDue = `SELECT COALESCE(sum(total + delivery_cost - returned_amount - prepaid_amount), 0)::BIGINT FROM orders
 WHERE company_id = $1 AND customer_id = $2 AND status IN ('confirmed', 'in_progress', 'ready')`
 
 // selectOpenDue returns the sum of the amounts due of the client's open orders.

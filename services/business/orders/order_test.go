@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/compress"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
+	"github.com/tradegrid/tradegrid/services/business/codes"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 	"github.com/tradegrid/tradegrid/services/business/trade/tradetest"
 )
@@ -244,8 +245,8 @@ func TestFaultsOfEveryField(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{"items": "REQUIRED"}, s.Do(t, "POST", "/orders", `{}`).Fields())
 	require.Equal(t, map[string]string{"body": "FORMAT"}, s.Do(t, "POST", "/orders", `{"items":`).Fields())
-	all := s.Do(t, "POST", "/orders", s.body("note", 1, "channel", "x", "discountPercent", 200)).Fields()
-	require.Equal(t, map[string]string{"note": "TYPE", "channel": "ENUM", "discountPercent": "MAX"}, all, "all faults at once")
+	all := s.Do(t, "POST", "/orders", s.body("note", 1, "deliveryCost", -1, "discountPercent", 200)).Fields()
+	require.Equal(t, map[string]string{"note": "TYPE", "deliveryCost": "MIN", "discountPercent": "MAX"}, all, "all faults at once")
 	require.Equal(t, before, s.counts(), "nothing is stored and no number is taken")
 	require.Len(t, s.events(), events)
 }
@@ -328,7 +329,7 @@ func TestExternalIDIsUniquePerSource(t *testing.T) {
 	s := open(t, nil)
 	o := s.create("externalId", "7")
 	meta := s.Do(t, "POST", "/orders", s.body("externalId", "7")).Fault(409, "ORDER_EXTERNAL_ID_TAKEN")["meta"]
-	require.Equal(t, map[string]any{"orderId": o["id"]}, meta)
+	require.Equal(t, map[string]any{"id": o["id"], "orderId": o["id"]}, meta)
 	other := s.create("externalId", "7", "source", "shop")
 	s.patch(other["id"], `{"source":null}`).Fault(409, "ORDER_EXTERNAL_ID_TAKEN")
 	done := make(chan *apitest.Response, 8)
@@ -481,6 +482,35 @@ func TestPricesOfTheClientsList(t *testing.T) {
 	require.Equal(t, 1.0, line(o, 1)["reservedQty"])
 	s.n.PriceList = map[trade.ItemRef]money.Amount{{Kind: "product", ID: s.wood}: 800}
 	require.Equal(t, want, prices(s.patch(o["id"], `{"note":"x"}`).OK(200)), "an order keeps its prices")
-	require.Equal(t, []any{800.0}, prices(s.patch(o["id"], map[string]any{"items": []any{map[string]any{"refId": s.wood}}}).OK(200)))
+	require.Equal(t, []any{1.0}, prices(s.patch(o["id"], map[string]any{"items": []any{map[string]any{"refId": s.wood}}}).OK(200)), "and so does a line of the same item")
+	require.Equal(t, []any{800.0}, prices(s.patch(o["id"], map[string]any{"items": []any{map[string]any{"refId": s.wood}}, "reprice": true}).OK(200)))
 	require.Equal(t, []any{999.0}, prices(s.create()), "others pay the price of the catalog")
+}
+
+// Documents name channels and methods of delivery of the company by their codes, which stay on them.
+func TestCodesOfTheCompany(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	directories := apitest.New(t, s.d, codes.New(s.d).Register).Caller(s.Principal.Company)
+	ids := map[string]string{}
+	for at, code := range map[string]string{"/channels": "instagram", "/delivery-methods": "locker"} {
+		ids[at] = directories.Do(t, "POST", at, `{"code":"`+code+`","name":"`+code+`"}`).OK(201)["id"].(string)
+	}
+	o := s.create("channel", "instagram", "deliveryMethod", "locker")
+	require.Equal(t, []any{"instagram", "locker"}, []any{o["channel"], o["deliveryMethod"]})
+	fault := s.Do(t, "POST", "/orders", s.body("channel", "instagran"))
+	require.Equal(t, map[string]string{"channel": "ENUM"}, fault.Fields())
+	require.Contains(t, fmt.Sprint(fault.Fault(400, "VALIDATION_ERROR")["message"]), `did you mean "instagram"?`)
+	require.Equal(t, map[string]string{"deliveryMethod": "ENUM"}, s.patch(o["id"], `{"deliveryMethod":"lockers"}`).Fields())
+	for at, id := range ids {
+		directories.Do(t, "PATCH", at+"/"+id, `{"isActive":false}`).OK(200)
+	}
+	kept := s.patch(o["id"], `{"note":"x","channel":"instagram","deliveryMethod":"locker"}`).OK(200)
+	require.Equal(t, []any{"instagram", "locker"}, []any{kept["channel"], kept["deliveryMethod"]}, "what it had before")
+	require.Equal(t, map[string]string{"channel": "ENUM"}, s.Do(t, "POST", "/orders", s.body("channel", "instagram")).Fields())
+	other := s.create()
+	at := "/orders/" + other["id"].(string) + "/shipments"
+	require.Equal(t, map[string]string{"deliveryMethod": "ENUM"}, s.Do(t, "POST", at, `{"deliveryMethod":"locker"}`).Fields())
+	directories.Do(t, "PATCH", "/delivery-methods/"+ids["/delivery-methods"], `{"isActive":true}`).OK(200)
+	require.Equal(t, "locker", s.Do(t, "POST", at, `{"deliveryMethod":"locker"}`).OK(201)["deliveryMethod"])
 }

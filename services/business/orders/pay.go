@@ -2,7 +2,6 @@ package orders
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -10,8 +9,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // Pay records a payment of an order, in any status of it. Payments above what is payable are 409 ORDER_OVERPAID. See
@@ -21,15 +22,36 @@ func (s *Service) Pay(ctx context.Context, tx *db.Tx, by access.Caller, order uu
 	if err != nil {
 		return Payment{}, err
 	}
-	p := newPayment(&o, by, in.Amount, jsontype.At(tx.Now()))
+	p := newPayment(tx, &o, by, in.Amount)
 	p.Method, p.PaymentDetails = in.Method, in.PaymentDetails
-	if err := p.happened(tx, in.PaidAt); err != nil {
+	if err := p.check(ctx, tx, by, in.PaidAt); err != nil {
 		return Payment{}, err
 	}
 	if err := o.checkDue(in.Amount); err != nil {
 		return Payment{}, err
 	}
-	return s.enter(ctx, tx, by, &o, p)
+	return s.record(ctx, tx, by, &o, p)
+}
+
+// findPayment finds a payment of an order by its external id. One of another order is 409.
+func findPayment(ctx context.Context, q db.Querier, company tenant.ID, order uuid.UUID, source, externalID string) (*uuid.UUID, error) {
+	id, err := payments.FindExternal(ctx, q, company, source, externalID)
+	if err != nil || id == nil {
+		return nil, err
+	}
+	p, err := payments.Get(ctx, q, company, *id)
+	if err == nil && p.OrderID != order {
+		err = payments.Taken(p.ID)
+	}
+	return id, err
+}
+
+// PaymentChange are the fields of a payment that a second report of it changes: none.
+type PaymentChange struct{}
+
+// told returns a payment that is reported again.
+func (s *Service) told(ctx context.Context, tx *db.Tx, by access.Caller, _, id uuid.UUID, _ record.Patch[PaymentChange]) (Payment, error) {
+	return payments.Lock(ctx, tx, by, id)
 }
 
 // Refund records that money of a payment went back, up to what is left of it, in any status of the order. See
@@ -39,18 +61,20 @@ func (s *Service) Refund(ctx context.Context, tx *db.Tx, by access.Caller, order
 	if err != nil {
 		return Payment{}, err
 	}
+	return s.refund(ctx, tx, by, &o, id, nil, in)
+}
+
+// refund is Refund for an order that is locked. As a part of a return, it is by default what was overpaid after it, which may be nothing.
+func (s *Service) refund(ctx context.Context, tx *db.Tx, by access.Caller, o *Order, id uuid.UUID, ofReturn *uuid.UUID, in RefundInput) (Payment, error) {
 	paid, err := payments.Lock(ctx, tx, by, id)
-	if err == nil && paid.OrderID != order {
+	if err == nil && paid.OrderID != o.ID {
 		err = apierr.NotFound("PAYMENT", id.String())
 	}
 	if err != nil {
 		return Payment{}, err
 	}
-	amount, err := paid.refundable(&o, in.Amount)
-	if err != nil {
-		return Payment{}, err
-	}
-	r := newPayment(&o, by, -amount, jsontype.At(tx.Now()))
+	r := newPayment(tx, o, by, 0)
+	r.ReturnID = ofReturn
 	r.RefundOfID, r.Reason, r.PaymentDetails, r.Method = &paid.ID, in.Reason, in.PaymentDetails, paid.Method
 	switch {
 	case in.Method != nil:
@@ -58,38 +82,52 @@ func (s *Service) Refund(ctx context.Context, tx *db.Tx, by access.Caller, order
 	case r.MethodExt == nil:
 		r.MethodExt = paid.MethodExt
 	}
-	if err := r.happened(tx, in.PaidAt); err != nil {
+	if err := r.check(ctx, tx, by, in.PaidAt); err != nil {
 		return Payment{}, err
 	}
+	amount, err := paid.refundable(o, in.Amount)
+	if err != nil {
+		return Payment{}, err
+	}
+	if ofReturn != nil && in.Amount == nil {
+		if amount = min(amount, -o.AmountDue); amount <= 0 {
+			return Payment{}, nil // what was paid is still due
+		}
+	}
+	r.Delta = -amount
 	before := payments.Snapshot(paid)
 	paid.RefundedAmount += amount
 	if err := payments.Store(ctx, tx, by, before, &paid); err != nil {
 		return Payment{}, err
 	}
-	return s.enter(ctx, tx, by, &o, r)
+	return s.record(ctx, tx, by, o, r)
 }
 
 // newPayment returns an entry of the ledger of an order that is not stored: a payment, or a refund if delta is negative. Its
 // method is not specified.
-func newPayment(o *Order, by access.Caller, delta money.Amount, at jsontype.Time) Payment {
-	p := Payment{OrderID: o.ID, Method: methodUnspecified, PaidAt: at, CreatedByID: actor(by), Delta: delta}
-	p.CompanyID = o.CompanyID
-	return p
+func newPayment(tx *db.Tx, o *Order, by access.Caller, delta money.Amount) Payment {
+	return Payment{
+		Key: record.Key{ID: tx.NewID(), CompanyID: o.CompanyID}, OrderID: o.ID, Method: methodUnspecified, PaidAt: jsontype.At(tx.Now()), CreatedByID: actor(by), Delta: delta,
+	}
 }
 
-// latestPayment is how far ahead of the platform the clock of a client may be, with a day for time zones.
-const latestPayment = 24 * time.Hour
+// check completes an entry that a request tells, and checks what does not depend on amounts: its time, and that it was not told before.
+func (p *Payment) check(ctx context.Context, tx *db.Tx, by access.Caller, at *jsontype.Time) error {
+	paymentPlan.Normalise(p)
+	var err error
+	if p.PaidAt, err = happened(tx, by, "paidAt", at); err != nil {
+		return err
+	}
+	return payments.NotTaken(nil, p)(ctx, tx)
+}
 
-// happened sets the time of the payment, if it is given.
-func (p *Payment) happened(tx *db.Tx, at *jsontype.Time) error {
+// happened is when something happened that a request tells, perhaps later.
+func happened(tx *db.Tx, by access.Caller, field string, at *jsontype.Time) (jsontype.Time, error) {
+	at, err := trade.Happened(by, field, at, tx.Now())
 	if at == nil {
-		return nil
+		return jsontype.At(tx.Now()), err
 	}
-	if at.Std().After(tx.Now().Add(latestPayment)) {
-		return apierr.InvalidField("paidAt", apierr.Max, "must not be more than 24 hours from now; record a payment when it has been made")
-	}
-	p.PaidAt = *at
-	return nil
+	return *at, err
 }
 
 // checkDue returns a 409 if the amount exceeds what is due.
@@ -98,7 +136,7 @@ func (o *Order) checkDue(amount money.Amount) error {
 		return nil
 	}
 	return apierr.StateConflict("ORDER_OVERPAID", "a payment of %s exceeds the %s due; pay at most meta.amountDue", amount, o.AmountDue).
-		With("payable", o.Total+o.DeliveryCost).With("prepaidAmount", o.PrepaidAmount).With("amountDue", o.AmountDue)
+		With("payable", o.Payable).With("prepaidAmount", o.PrepaidAmount).With("amountDue", o.AmountDue)
 }
 
 // refundable returns the amount of a refund of the payment; nil means all that is left. At most the whole prepaidAmount of the
@@ -121,37 +159,19 @@ func (p *Payment) refundable(o *Order, amount *money.Amount) (money.Amount, erro
 	return *amount, nil
 }
 
-// enter stores a new entry in the ledger of a locked order, and what follows from it.
-func (s *Service) enter(ctx context.Context, tx *db.Tx, by access.Caller, o *Order, p Payment) (Payment, error) {
-	paymentPlan.Normalise(&p)
-	if err := checkPaymentID(ctx, tx, &p); err != nil {
-		return Payment{}, err
-	}
+// record stores a new entry in the ledger of a locked order, and what follows from it.
+func (s *Service) record(ctx context.Context, tx *db.Tx, by access.Caller, o *Order, p Payment) (Payment, error) {
 	before := table.Snapshot(*o)
 	o.PrepaidAmount += p.Delta
 	if err := o.price(); err != nil {
 		return Payment{}, err
 	}
-	s.addBalance(tx, o, p.Delta)
+	s.enterPayment(tx, o, p)
 	if err := table.Store(ctx, tx, by, before, o, updated); err != nil {
 		return Payment{}, err
 	}
 	return insertPayment(ctx, tx, by, o, p)
 }
-
-// checkPaymentID returns a 409 if another payment has the external id.
-func checkPaymentID(ctx context.Context, q db.Querier, p *Payment) error {
-	if p.ExternalID == nil {
-		return nil
-	}
-	other, err := payments.FindExternal(ctx, q, p.CompanyID, record.OrZero(p.Source), *p.ExternalID)
-	if err != nil || other == nil {
-		return err
-	}
-	return errPaymentTaken.With("paymentId", *other)
-}
-
-var errPaymentTaken = apierr.StateConflict("PAYMENT_EXTERNAL_ID_TAKEN", "externalId: another payment from this source has this externalId; see meta.paymentId")
 
 // insertPayment stores an entry of the ledger of an order, which is as it is after it, and raises its event.
 func insertPayment(ctx context.Context, tx *db.Tx, by access.Caller, o *Order, p Payment) (Payment, error) {
@@ -162,11 +182,11 @@ func insertPayment(ctx context.Context, tx *db.Tx, by access.Caller, o *Order, p
 	return payments.Create(ctx, tx, by, p, e.Carrying(withOrder{summaryOf(o)}))
 }
 
-// insertPrepaid stores the payment, or refund, by which a request has set prepaidAmount of an order.
-func insertPrepaid(ctx context.Context, tx *db.Tx, by access.Caller, o *Order, delta money.Amount, at jsontype.Time) error {
-	if delta == 0 {
+// insertPrepaid stores the payment, or refund, by which a request has set prepaidAmount of an order; one of nothing is none.
+func insertPrepaid(ctx context.Context, tx *db.Tx, by access.Caller, o *Order, p Payment) error {
+	if p.Delta == 0 {
 		return nil
 	}
-	_, err := insertPayment(ctx, tx, by, o, newPayment(o, by, delta, at))
+	_, err := insertPayment(ctx, tx, by, o, p)
 	return err
 }

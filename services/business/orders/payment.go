@@ -28,6 +28,7 @@ type Payment struct {
 	Amount         money.Amount `json:"amount" db:"-" doc:"above 0, also of a refund"`
 	RefundedAmount money.Amount `json:"refundedAmount" doc:"sum of the refunds of this payment"`
 	RefundOfID     *uuid.UUID   `json:"refundOfId" format:"uuid" db:",insert" doc:"payment that a refund returns; null for payments, and for refunds by a change of prepaidAmount"`
+	ReturnID       *uuid.UUID   `json:"returnId" format:"uuid" db:",insert" doc:"return of the order whose request has recorded the refund"`
 	Method         string       `json:"method" enum:"cash,card,sbp,transfer,other,unspecified" doc:"unspecified if it was recorded by setting prepaidAmount"`
 	PaymentDetails
 	PaidAt      jsontype.Time `json:"paidAt" doc:"time at which the money came or went"`
@@ -52,7 +53,7 @@ type PaymentDetails struct {
 type PaymentInput struct {
 	Amount money.Amount   `json:"amount" required:"true" exclusiveMinimum:"0"`
 	Method string         `json:"method" required:"true" enum:"cash,card,sbp,transfer,other"`
-	PaidAt *jsontype.Time `json:"paidAt" doc:"default: now; at most 24 hours from now"`
+	PaidAt *jsontype.Time `json:"paidAt" doc:"when the money came, if that is told later; default: now"`
 	PaymentDetails
 }
 
@@ -61,13 +62,13 @@ type RefundInput struct {
 	Amount *money.Amount  `json:"amount" exclusiveMinimum:"0" doc:"default: what is left of the payment"`
 	Reason *string        `json:"reason" maxLength:"1000"`
 	Method *string        `json:"method" enum:"cash,card,sbp,transfer,other" doc:"default: that of the payment, with its methodExt"`
-	PaidAt *jsontype.Time `json:"paidAt" doc:"default: now; at most 24 hours from now"`
+	PaidAt *jsontype.Time `json:"paidAt" doc:"when the money went back, if that is told later; default: now"`
 	PaymentDetails
 }
 
 var (
 	paymentPlan = record.PlanOf[Payment]()
-	payments    = resource.Of[Payment]("order_payments", "PAYMENT").OnConstraint("order_payments_external_id_key", errPaymentTaken).OnWrite(countPayment)
+	payments    = resource.Of[Payment]("order_payments", "PAYMENT").TakenAs("paymentId").OnWrite(countPayment)
 )
 
 // Derive implements [record.Deriver].

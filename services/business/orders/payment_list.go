@@ -33,6 +33,7 @@ type PaymentFilter struct {
 	PaidFrom  *list.From `query:"paidFrom" where:"paid_at >= ?" doc:"paid at or after"`
 	PaidTo    *list.To   `query:"paidTo" where:"paid_at <= ?" doc:"paid at or before"`
 	Reference string     `query:"reference" maxLength:"255" where:"reference = ?"`
+	ReturnID  *uuid.UUID `query:"returnId" format:"uuid" where:"return_id = ?"`
 }
 
 // PaymentsFilter filters and sorts the payments and refunds of all orders.
@@ -64,7 +65,8 @@ func (s *Service) AllPayments(ctx context.Context, by access.Caller, f PaymentsF
 		return nil, err
 	}
 	who := func(i int) (*uuid.UUID, **string) { return page.Items[i].CreatedByID, &page.Items[i].CreatedByName }
-	return page, batchloader.Load(ctx, s.cfg.DB, reference.Names(s.cfg.Users.UserNames).Fill(by.Company, len(page.Items), who), readNumbers(by.Company, page.Items))
+	numbers := readNumbers(by.Company, len(page.Items), func(i int) (uuid.UUID, *int64) { return page.Items[i].OrderID, &page.Items[i].OrderNumber })
+	return page, batchloader.Load(ctx, s.cfg.DB, reference.Names(s.cfg.Users.UserNames).Fill(by.Company, len(page.Items), who), numbers)
 }
 
 // Payments returns a page of the payments and refunds of an order.
@@ -89,26 +91,27 @@ func (s *Service) Payment(ctx context.Context, by access.Caller, order, id uuid.
 
 const sqlSelectNumbers = `SELECT id, number FROM orders WHERE company_id = $1 AND id = ANY($2::UUID[])`
 
-// readNumbers returns a read of the numbers of the orders that the items belong to.
-func readNumbers(company tenant.ID, items []PaymentItem) batchloader.Read {
+// readNumbers returns a read of the numbers of the orders that n items of a list belong to.
+func readNumbers(company tenant.ID, n int, at func(i int) (order uuid.UUID, number *int64)) batchloader.Read {
 	return func(ctx context.Context, q db.Querier) error {
-		if len(items) == 0 {
+		if n == 0 {
 			return nil
 		}
-		ids := make([]uuid.UUID, len(items))
-		for i := range items {
-			ids[i] = items[i].OrderID
+		ids := make([]uuid.UUID, n)
+		for i := range ids {
+			ids[i], _ = at(i)
 		}
 		rows, err := q.Query(ctx, sqlSelectNumbers, company, ids)
 		if err != nil {
 			return fmt.Errorf("select numbers of orders: %w", err)
 		}
-		numbers, id, n := make(map[uuid.UUID]int64, len(items)), uuid.Nil, int64(0)
-		if _, err := pgx.ForEachRow(rows, []any{&id, &n}, func() error { numbers[id] = n; return nil }); err != nil {
+		numbers, id, number := make(map[uuid.UUID]int64, n), uuid.Nil, int64(0)
+		if _, err := pgx.ForEachRow(rows, []any{&id, &number}, func() error { numbers[id] = number; return nil }); err != nil {
 			return fmt.Errorf("read numbers of orders: %w", err)
 		}
-		for i := range items {
-			items[i].OrderNumber = numbers[items[i].OrderID]
+		for i, order := range ids {
+			_, to := at(i)
+			*to = numbers[order]
 		}
 		return nil
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 )
 
@@ -56,8 +58,9 @@ func TestPaymentsOfAnOrder(t *testing.T) {
 	list := "/orders/" + id + "/payments"
 	require.Equal(t, []string{"payment 100 unspecified"}, s.payments(list))
 
+	paidAt := time.Now().Add(-24 * time.Hour).UTC().Format(jsontype.Layout)
 	res := s.pay(id, map[string]any{
-		"amount": 600, "method": "card", "methodExt": " terminal 2 ", "paidAt": "2026-01-31T23:30:00Z", "source": "psp", "externalId": "ch_1",
+		"amount": 600, "method": "card", "methodExt": " terminal 2 ", "paidAt": paidAt, "source": "psp", "externalId": "ch_1",
 		"reference": "4711", "note": "first half", "metadata": map[string]any{"till": "7"},
 	})
 	p := res.OK(201)
@@ -65,7 +68,7 @@ func TestPaymentsOfAnOrder(t *testing.T) {
 	require.Contains(t, res.Header.Get("Location"), list+"/"+p["id"].(string))
 	for field, want := range map[string]any{
 		"orderId": id, "kind": "payment", "amount": 600.0, "refundedAmount": 0.0, "refundOfId": nil, "method": "card", "methodExt": "terminal 2", "reason": nil,
-		"paidAt": "2026-01-31T23:30:00.000Z", "source": "psp", "externalId": "ch_1", "reference": "4711", "note": "first half", "metadata": map[string]any{"till": "7"},
+		"paidAt": paidAt, "source": "psp", "externalId": "ch_1", "reference": "4711", "note": "first half", "metadata": map[string]any{"till": "7"},
 		"createdById": s.Principal.Actor.String(), "companyId": s.Principal.Company.String(),
 	} {
 		require.Equal(t, want, p[field], field)
@@ -170,11 +173,38 @@ func TestPaymentConflicts(t *testing.T) {
 	require.Empty(t, stranger.Do(t, "GET", "/payments", nil).OK(200)["items"])
 
 	got = s.pay(other, `{"amount":1,"method":"cash","externalId":" 1 ","source":"psp"}`).Fault(409, "PAYMENT_EXTERNAL_ID_TAKEN")
-	require.Equal(t, map[string]any{"paymentId": p}, got["meta"])
+	require.Equal(t, map[string]any{"id": p, "paymentId": p}, got["meta"])
 	s.pay(other, `{"amount":1,"method":"cash","externalId":"1"}`).OK(201)
 	s.pay(other, `{"amount":1,"method":"cash"}`, apitest.Header{"If-Match", `"1"`}).Fault(412, "PRECONDITION_FAILED")
 	s.pay(other, `{"amount":1,"method":"cash"}`, apitest.Header{"If-Match", `"2"`}).OK(201)
 	s.refund(id, p, nil, apitest.Header{"If-Match", `"9"`}).Fault(412, "PRECONDITION_FAILED")
+}
+
+// What a payment provider reports twice is refused as that, and not for what the first report has changed; the upsert answers with it.
+func TestPaymentsToldTwice(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	id, other := s.order(1000), s.order(1000)
+	whole := map[string]any{"amount": 1000, "method": "card", "source": "psp", "externalId": "p-1"}
+	p := s.pay(id, whole).OK(201)
+	require.Equal(t, p["id"], s.pay(id, whole).Fault(409, "PAYMENT_EXTERNAL_ID_TAKEN")["meta"].(map[string]any)["id"])
+	back := map[string]any{"source": "psp", "externalId": "r-1"}
+	r := s.refund(id, p["id"].(string), back).OK(201)
+	require.Equal(t, r["id"], s.refund(id, p["id"].(string), back).Fault(409, "PAYMENT_EXTERNAL_ID_TAKEN")["meta"].(map[string]any)["id"])
+
+	put := func(order, externalID string, amount int) *apitest.Response {
+		return s.Do(t, "PUT", "/orders/"+order+"/payments/by-external-id/psp/"+externalID, map[string]any{"amount": amount, "method": "card"})
+	}
+	made := put(id, "p-2", 1000)
+	require.Equal(t, 201, made.Status)
+	require.Equal(t, []any{"psp", "p-2", 1000.0}, []any{made.OK(201)["source"], made.OK(201)["externalId"], made.OK(201)["amount"]})
+	again := put(id, "p-2", 999)
+	require.Equal(t, made.OK(201), again.OK(200), "a payment does not change")
+	require.Equal(t, "amount, method", again.Header.Get("X-Ignored-Fields"))
+	require.Equal(t, made.OK(201)["id"], put(other, "p-2", 1).Fault(409, "PAYMENT_EXTERNAL_ID_TAKEN")["meta"].(map[string]any)["id"])
+	put(id, "p-3", 1).Fault(409, "ORDER_OVERPAID")
+	put(uuid.NewString(), "p-3", 1).Fault(404, "ORDER_NOT_FOUND")
+	s.requirePaid(id, 1000, "paid")
 }
 
 func TestPaymentInputFaults(t *testing.T) {
@@ -182,8 +212,8 @@ func TestPaymentInputFaults(t *testing.T) {
 	s := open(t, nil)
 	id := s.order(1000)
 	p := s.pay(id, `{"amount":10,"method":"cash"}`).OK(201)["id"].(string)
-	late := time.Now().Add(25 * time.Hour).UTC().Format(time.RFC3339)
-	soon := time.Now().Add(23 * time.Hour).UTC().Format(time.RFC3339)
+	late := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	soon := time.Now().Add(3 * time.Minute).UTC().Format(time.RFC3339)
 	keys := `{"k0":"v"`
 	for i := range 50 {
 		keys += fmt.Sprintf(`,"x%d":"v"`, i)
@@ -282,7 +312,7 @@ func TestParallelPaymentsNeverOverpay(t *testing.T) {
 // An accountant reads the payments of a month of all orders.
 func TestListOfPayments(t *testing.T) {
 	t.Parallel()
-	s := open(t, nil)
+	s := open(t, nil, func(p *access.Principal) { p.Settings.BackdateDays = 36_600 })
 	a, b := s.order(1000), s.order(1000)
 	paid := func(order string, at, method, more string) string {
 		return s.pay(order, `{"amount":10,"method":"`+method+`","paidAt":"`+at+`"`+more+`}`).OK(201)["id"].(string)
@@ -312,6 +342,9 @@ func TestListOfPayments(t *testing.T) {
 	} {
 		require.ElementsMatch(t, want, s.payments(month+query), query)
 	}
+	for _, query := range []string{"kind=refund", "search=kulanz"} {
+		require.Equal(t, []string{"refund 4 sbp"}, s.payments("/payments?"+query), query)
+	}
 	require.Equal(t, []string{"payment 10 transfer"}, s.payments("/payments?pageSize=1"))
 	require.Equal(t, map[string]string{"paidFrom": "CONFLICT"}, s.Do(t, "GET", "/payments?paidFrom=2026-02-02&paidTo=2026-02-01", nil).Fields())
 	require.Equal(t, map[string]string{"methode": "UNKNOWN"}, s.Do(t, "GET", "/payments?methode=card", nil).Fields())
@@ -339,7 +372,7 @@ func TestEventsOfPayments(t *testing.T) {
 	} {
 		e := got[i]
 		require.Equal(t, map[string]any{
-			"id": id, "number": 1.0, "status": "new", "customerId": s.bea.String(), "paymentStatus": want["status"], "prepaidAmount": want["prepaid"], "amountDue": want["due"],
+			"id": id, "number": 1.0, "status": "new", "customerId": s.bea.String(), "payable": 1000.0, "paymentStatus": want["status"], "prepaidAmount": want["prepaid"], "amountDue": want["due"],
 		}, e.Data["order"])
 		require.Equal(t, []any{want["amount"], want["method"]}, []any{e.Data["amount"], e.Data["method"]})
 		require.Equal(t, s.Principal.Actor.String(), e.By)

@@ -12,23 +12,44 @@ import (
 // price computes the amounts and the payment status of the order from its lines, discount and payments. Payments above
 // the amount payable are 409 ORDER_OVERPAID. See docs/reference/rules.md#discounts.
 func (o *Order) price() error {
-	var err error
-	if o.Totals, err = lineitem.Sum(o.Lines, o.DiscountPercent); err != nil {
+	totals, err := lineitem.Sum(o.Lines, o.Discounts, o.Taxation)
+	if err != nil {
 		return err
 	}
-	lineitem.Spread(o.Lines, o.DiscountAmount)
+	if o.Totals, err = lineitem.Settle(o.Lines, totals, 0); err != nil {
+		return err
+	}
 	payable, err := money.Sum(o.Total, o.DeliveryCost)
 	if err != nil {
 		return err
 	}
 	if o.PrepaidAmount > payable {
-		return apierr.StateConflict("ORDER_OVERPAID", "payments of %s exceed the %s payable; reduce prepaidAmount first", o.PrepaidAmount, payable).
-			With("payable", payable).With("prepaidAmount", o.PrepaidAmount)
+		return o.overpaid(payable)
 	}
 	if o.PrepaidAmount > 0 {
 		o.WasPaid = true
 	}
-	o.PaymentStatus = paymentStatus(o.PrepaidAmount, payable, o.WasPaid)
+	o.Derive()
+	o.PaymentStatus = paymentStatus(o.PrepaidAmount, o.Payable, o.WasPaid)
+	return nil
+}
+
+func (h *Header) overpaid(payable money.Amount) error {
+	return apierr.StateConflict("ORDER_OVERPAID", "payments of %s exceed the %s payable; reduce prepaidAmount first", h.PrepaidAmount, payable).
+		With("payable", payable).With("prepaidAmount", h.PrepaidAmount)
+}
+
+// checkAfterReturns returns a 409 if a change of an order that has returns changes what they follow from, or raises the payments above what
+// they have left payable. Payments that were above it when the goods came back stay until they are refunded.
+func (o *Order) checkAfterReturns(before *Order) error {
+	switch {
+	case !before.hasReturns():
+		return nil
+	case o.DiscountPercent != before.DiscountPercent || o.FixedDiscount != before.FixedDiscount || o.DeliveryCost != before.DeliveryCost:
+		return errReturned
+	case o.PrepaidAmount > before.PrepaidAmount && o.PrepaidAmount > o.Payable:
+		return o.overpaid(o.Payable)
+	}
 	return nil
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
-	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/numbering"
+	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/pkg/store/reference"
 	"github.com/tradegrid/tradegrid/services/business/document"
 	"github.com/tradegrid/tradegrid/services/business/trade"
@@ -20,8 +20,9 @@ import (
 // Clients reads the customers of orders and changes their balances.
 type Clients interface {
 	document.Clients
-	// AddBalance queues a change of the client's balance; a delta of 0 changes nothing.
-	AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount)
+	document.Matcher
+	// Enter queues an entry in the ledger of the client, and the change of the balance that it makes; one without amounts changes nothing.
+	Enter(tx *db.Tx, company tenant.ID, client uuid.UUID, e trade.LedgerEntry)
 }
 
 // Stock is the warehouse as orders use it.
@@ -41,6 +42,7 @@ type Config struct {
 	DB         *db.DB
 	Numbers    *numbering.Committer
 	Catalog    document.Catalog
+	Taxes      document.TaxRates
 	Clients    Clients
 	Stock      Stock
 	Users      document.Users
@@ -48,6 +50,11 @@ type Config struct {
 	Addresses  document.Addresses
 	Assets     reference.Known
 	Deals      reference.Known
+	Channels   document.Codes
+	Methods    document.Codes // of delivery
+
+	// Letter writes the mail that has a document of an order; nil = there are no mails.
+	Letter func(ctx context.Context, by access.Caller, o Order, document string) (ownermail.Notice, error)
 }
 
 // Service manages the orders of all companies.
@@ -64,5 +71,5 @@ func New(cfg Config) *Service {
 	if cfg.Deals == nil {
 		cfg.Deals = reference.None
 	}
-	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
+	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Taxes: cfg.Taxes, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
 }

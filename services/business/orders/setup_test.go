@@ -16,8 +16,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/numbering"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/business/codes"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 	"github.com/tradegrid/tradegrid/services/business/trade/tradetest"
@@ -58,8 +60,20 @@ func (n *neighbours) DocumentClient(ctx context.Context, q db.Querier, company t
 	return c, ok, nil
 }
 
-func (n *neighbours) AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) {
-	tx.Queue(sqlAddBalance, company, id, delta)
+// MatchClient compares phones and e-mail addresses as they are written.
+func (n *neighbours) MatchClient(_ context.Context, _ db.Querier, _ tenant.ID, _ string, phone, email *string) (uuid.UUID, bool, error) {
+	for id, c := range n.clients {
+		if phone != nil && record.Same(c.Phone, phone) || email != nil && record.Same(c.Email, email) {
+			return id, true, nil
+		}
+	}
+	return uuid.Nil, false, nil
+}
+
+func (n *neighbours) Enter(tx *db.Tx, company tenant.ID, client uuid.UUID, e trade.LedgerEntry) {
+	if e.Delta() != 0 {
+		tx.Queue(sqlAddBalance, company, client, e.Delta())
+	}
 }
 
 func (n *neighbours) KnownDeals(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
@@ -158,7 +172,8 @@ func newShop(t testing.TB, d *db.DB) *kit {
 	n.clients[s.bea] = trade.Client{DisplayName: "Bea"}
 	n.Users[s.bob], n.deals[s.deal] = "Bob", true
 	s.s = orders.New(orders.Config{
-		DB: d, Numbers: numbering.New(numbering.Config{DB: d}), Catalog: n, Clients: n, Stock: n, Users: n, PriceLists: n, Deals: n.KnownDeals,
+		DB: d, Numbers: numbering.New(numbering.Config{DB: d}), Catalog: n, Clients: n, Stock: n, Users: n, PriceLists: n, Taxes: n.TaxRates, Deals: n.KnownDeals,
+		Channels: codes.Channel, Methods: codes.DeliveryMethod,
 	})
 	return s
 }
@@ -209,7 +224,7 @@ func (s *kit) stock(product uuid.UUID) string {
 func (s *kit) receive(product uuid.UUID, qty int64) {
 	s.t.Helper()
 	require.NoError(s.t, s.d.RunTx(context.Background(), "test.receive", func(ctx context.Context, tx *db.Tx) error {
-		_, err := s.n.store.SetStock(ctx, tx, s.caller(), warehouse.Adjustment{ProductID: product, WarehouseID: s.warehouse, TargetQty: qty, Reason: "count"})
+		_, err := s.n.store.SetStock(ctx, tx, s.caller(), warehouse.Adjustment{ProductID: product, WarehouseID: s.warehouse, TargetQty: &qty, Reason: "count"})
 		return err
 	}))
 }

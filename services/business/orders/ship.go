@@ -10,8 +10,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
-	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/numbering"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
@@ -30,7 +30,13 @@ func (s *Service) Ship(ctx context.Context, tx *db.Tx, by access.Caller, id uuid
 	}
 	snapshot := table.Snapshot(o)
 	sh := newShipment(tx, by, &o, &in)
-	if sh.WarehouseID, err = s.shipsFrom(ctx, tx, &o, in.WarehouseID); err != nil {
+	if sh.ShippedAt, err = happened(tx, by, "shippedAt", in.ShippedAt); err != nil {
+		return Shipment{}, err
+	}
+	if err := batchloader.Load(ctx, tx, s.cfg.Methods(o.CompanyID, "deliveryMethod", o.DeliveryMethod, sh.DeliveryMethod)...); err != nil {
+		return Shipment{}, err
+	}
+	if sh.WarehouseID, err = s.shipsFrom(ctx, tx, o.CompanyID, o.WarehouseID, in.WarehouseID); err != nil {
 		return Shipment{}, err
 	}
 	parts, err := o.shipping(in.Items)
@@ -64,30 +70,27 @@ func (o *Order) shipping(items []ShipmentItem) ([]part, error) {
 	if err != nil || len(parts) == 0 {
 		return left, err
 	}
-	return parts, o.checkParts(parts)
+	return parts, o.checkParts(parts, o.shippable)
 }
 
 func newShipment(tx *db.Tx, by access.Caller, o *Order, in *ShipmentFields) Shipment {
 	sh := Shipment{
 		Key: record.Key{ID: tx.NewID(), CompanyID: by.Company}, OrderID: o.ID, Status: shipmentPosted, DeliveryMethod: o.DeliveryMethod,
-		Carrier: in.Carrier, TrackingNumber: in.TrackingNumber, ShippedAt: jsontype.At(tx.Now()), Note: in.Note, CreatedByID: actor(by),
+		Carrier: in.Carrier, TrackingNumber: in.TrackingNumber, Note: in.Note, CreatedByID: actor(by),
 		Taken: []taken{}, Meta: record.New(tx.Now()),
 	}
 	if in.DeliveryMethod != nil {
 		sh.DeliveryMethod = in.DeliveryMethod
 	}
-	if in.ShippedAt != nil {
-		sh.ShippedAt = *in.ShippedAt
-	}
 	return sh
 }
 
-// shipsFrom returns the warehouse of a shipment: the given one, or else that of the order, or else the default one.
-func (s *Service) shipsFrom(ctx context.Context, q db.Querier, o *Order, id *uuid.UUID) (uuid.UUID, error) {
-	if id == nil && o.WarehouseID != nil {
-		return *o.WarehouseID, nil
+// shipsFrom returns the warehouse of a shipment or return: the given one, or else that of the order, or else the default one.
+func (s *Service) shipsFrom(ctx context.Context, q db.Querier, company tenant.ID, ofOrder, id *uuid.UUID) (uuid.UUID, error) {
+	if id == nil && ofOrder != nil {
+		return *ofOrder, nil
 	}
-	found, ok, err := s.cfg.Stock.FindWarehouse(ctx, q, o.CompanyID, id)
+	found, ok, err := s.cfg.Stock.FindWarehouse(ctx, q, company, id)
 	if id == nil && err == nil && !ok {
 		return found, errNoWarehouse
 	}
@@ -113,6 +116,9 @@ func (o *Order) applyShipment(sh *Shipment, in *ShipmentFields, parts []part) er
 		o.DeliveryAddressText = in.DeliveryAddressText
 	}
 	if in.DeliveryCost != nil {
+		if *in.DeliveryCost != o.DeliveryCost && o.hasReturns() {
+			return errReturned
+		}
 		o.DeliveryCost = *in.DeliveryCost
 	}
 	plan.Normalise(o)
@@ -148,6 +154,8 @@ func (s *Service) CancelShipment(ctx context.Context, tx *db.Tx, by access.Calle
 		return Shipment{}, apierr.NotFound("SHIPMENT", id.String())
 	case sh.Status == shipmentCancelled:
 		return Shipment{}, errShipmentCancelled
+	case o.hasReturns():
+		return Shipment{}, errReturned
 	case record.OrZero(o.DeliveryStatus) == deliveryReturned:
 		return Shipment{}, deliveryConflict(o.DeliveryStatus, deliveryPending)
 	}

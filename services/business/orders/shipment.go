@@ -28,11 +28,11 @@ type Shipment struct {
 	Status         string         `json:"status" enum:"posted,cancelled"`
 	WarehouseID    uuid.UUID      `json:"warehouseId" format:"uuid" db:",insert"`
 	WarehouseName  string         `json:"warehouseName" db:",insert"`
-	DeliveryMethod *string        `json:"deliveryMethod" db:",insert" doc:"pickup, courier or post"`
-	Carrier        *string        `json:"carrier" db:",insert"`
-	TrackingNumber *string        `json:"trackingNumber" db:",insert"`
+	DeliveryMethod *string        `json:"deliveryMethod" db:",insert" doc:"code of a method of delivery"`
+	Carrier        *string        `json:"carrier" search:"text"`
+	TrackingNumber *string        `json:"trackingNumber" search:"text"`
 	ShippedAt      jsontype.Time  `json:"shippedAt" db:",insert"`
-	Note           *string        `json:"note" db:",insert"`
+	Note           *string        `json:"note"`
 	TotalQty       money.Qty      `json:"totalQty" db:",insert" doc:"sum of the quantities"`
 	CreatedByID    *uuid.UUID     `json:"createdById" format:"uuid" db:",insert"`
 	Lines          []ShipmentLine `json:"lines" db:",insert"`
@@ -64,10 +64,10 @@ type taken struct {
 type ShipmentFields struct {
 	Items               []ShipmentItem `json:"items" minItems:"1" maxItems:"500" doc:"default: everything that is not shipped yet"`
 	WarehouseID         *uuid.UUID     `json:"warehouseId" format:"uuid" doc:"default: the warehouse of the order"`
-	DeliveryMethod      *string        `json:"deliveryMethod" enum:"pickup,courier,post" doc:"default: that of the order; sets that of the order"`
+	DeliveryMethod      *string        `json:"deliveryMethod" maxLength:"64" doc:"code of a method of delivery; default: that of the order; sets that of the order"`
 	Carrier             *string        `json:"carrier" maxLength:"255"`
 	TrackingNumber      *string        `json:"trackingNumber" maxLength:"255"`
-	ShippedAt           *jsontype.Time `json:"shippedAt" doc:"default: now"`
+	ShippedAt           *jsontype.Time `json:"shippedAt" doc:"when the goods left, if that is told later; default: now"`
 	DeliveryCost        *money.Amount  `json:"deliveryCost" minimum:"0" doc:"sets that of the order"`
 	DeliveryAddressText *string        `json:"deliveryAddressText" maxLength:"1000" doc:"sets that of the order"`
 	Note                *string        `json:"note" maxLength:"4000"`
@@ -125,36 +125,34 @@ func (o *Order) left() ([]part, error) {
 
 // partsOf finds the lines of the items.
 func (o *Order) partsOf(items []ShipmentItem) ([]part, error) {
+	at, err := o.linesOf(len(items), func(i int) uuid.UUID { return items[i].OrderLineID })
+	if err != nil {
+		return nil, err
+	}
 	var faults apierr.Fields
 	parts := make([]part, len(items))
 	for i, it := range items {
-		at := slices.IndexFunc(o.Lines, func(l Line) bool { return l.ID == it.OrderLineID })
-		switch {
-		case at < 0:
-			return nil, apierr.ReferenceNotFound("ORDER_LINE", lineitem.At(i, "orderLineId"), it.OrderLineID.String())
-		case slices.ContainsFunc(parts[:i], func(p part) bool { return p.line == at }):
-			faults.Add(lineitem.At(i, "orderLineId"), apierr.Conflict, "is a duplicate; send the line once, with the whole qty")
-		case o.Lines[at].Kind == trade.KindService:
+		if o.Lines[at[i]].Kind == trade.KindService {
 			faults.Add(lineitem.At(i, "orderLineId"), apierr.Conflict, "is a line of a service, which is not shipped; omit it")
 		}
-		parts[i] = part{at, it.Qty}
+		parts[i] = part{at[i], it.Qty}
 	}
 	return parts, faults.Err()
 }
 
 // checkParts returns a 409 that lists the parts that exceed what is left of their lines.
-func (o *Order) checkParts(parts []part) error {
+func (o *Order) checkParts(parts []part, leftOf func(l *Line) money.Qty) error {
 	var lines []map[string]any
 	for _, p := range parts {
 		l := &o.Lines[p.line]
-		if left := o.shippable(l); p.qty > left {
-			lines = append(lines, map[string]any{"orderLineId": l.ID, "qty": p.qty, "left": left})
+		if left := leftOf(l); p.qty > left {
+			lines = append(lines, map[string]any{"orderLineId": l.ID, "name": l.Name, "qty": p.qty, "left": left})
 		}
 	}
 	if lines == nil {
 		return nil
 	}
-	return apierr.StateConflict("SHIPMENT_QTY_EXCEEDED", "more is to be shipped than is left of the lines in meta.lines; reduce the quantities").With("lines", lines)
+	return apierr.StateConflict("SHIPMENT_QTY_EXCEEDED", "more is named than is left of the lines in meta.lines; reduce the quantities").With("lines", lines)
 }
 
 // ship adds the parts to the shipped quantities of the order's lines and returns the lines of the shipment, and what it

@@ -65,7 +65,7 @@ func TestWhatAShipmentContains(t *testing.T) {
 			case "":
 				require.Equal(t, row.want, got)
 			case "SHIPMENT_QTY_EXCEEDED":
-				require.Equal(t, []map[string]any{{"orderLineId": id(0), "qty": money.Qty(3000), "left": money.Qty(2999)}}, meta["lines"])
+				require.Equal(t, []map[string]any{{"orderLineId": id(0), "name": "", "qty": money.Qty(3000), "left": money.Qty(2999)}}, meta["lines"])
 			}
 			if row.fields != nil {
 				require.Equal(t, row.fields, fieldsOf(t, err))

@@ -28,17 +28,25 @@ var transitions = map[string][]string{
 	statusCancelled:  {},
 }
 
+// allowed returns the statuses that the order can change to: what is out has to come back before it can be cancelled.
+func (h *Header) allowed() []string {
+	if !h.IsOut {
+		return transitions[h.Status]
+	}
+	return slices.DeleteFunc(slices.Clone(transitions[h.Status]), func(to string) bool { return to == statusCancelled })
+}
+
 // checkTransition returns a 409 if the order's status or its shipments do not allow the transition.
-func (o *Order) checkTransition(to string) error {
-	allowed := transitions[o.Status]
-	if !slices.Contains(allowed, to) {
-		return apierr.StateConflict("ORDER_STATUS_TRANSITION_INVALID", "the status cannot change from %s to %s; use one of the statuses in meta.allowed", o.Status, to).
-			With("from", o.Status).With("to", to).With("allowed", allowed)
+func (h *Header) checkTransition(to string) error {
+	allowed := h.allowed()
+	switch {
+	case slices.Contains(allowed, to):
+		return nil
+	case to == statusCancelled && slices.Contains(transitions[h.Status], to):
+		return errIsOut
 	}
-	if to == statusCancelled && o.shipped() > 0 {
-		return errShipped
-	}
-	return nil
+	return apierr.StateConflict("ORDER_STATUS_TRANSITION_INVALID", "the status cannot change from %s to %s; use one of the statuses in meta.allowed", h.Status, to).
+		With("from", h.Status).With("to", to).With("allowed", allowed)
 }
 
 // finalFields are the fields of a completed or cancelled order that can be changed.
@@ -56,14 +64,17 @@ func (h *Header) checkChange(in *record.Patch[Fields]) error {
 				With("status", h.Status).With("fields", locked)
 		}
 	}
-	if in.Sent(&in.Value.Items) && !h.takesItems() {
+	if (in.Sent(&in.Value.Items) || in.Value.Reprice) && !h.takesItems() {
 		return apierr.StateConflict("ORDER_ITEMS_LOCKED", "the order is %s: items can be replaced only while it is new or confirmed", h.Status).With("status", h.Status)
 	}
 	return nil
 }
 
-// errShipped is the 409 for a change that would drop shipped lines.
-var errShipped = apierr.StateConflict("ORDER_HAS_SHIPMENTS", "part of the order has been shipped; cancel its shipments first")
+// errShipped is the 409 for a change that would drop shipped lines, errIsOut the one for a cancellation while goods are out.
+var (
+	errShipped = apierr.StateConflict("ORDER_HAS_SHIPMENTS", "part of the order has been shipped, so its items cannot be replaced; cancel its shipments first")
+	errIsOut   = apierr.StateConflict("ORDER_HAS_SHIPMENTS", "part of the order has been shipped; cancel its shipments, or move its delivery to returned, first")
+)
 
 // Payment statuses; see docs/reference/states.md#order-payment.
 const (

@@ -78,6 +78,7 @@ func TestShippedOrdersAreNotCancelled(t *testing.T) {
 		{statusNew, 1, "ORDER_STATUS_TRANSITION_INVALID"},
 	} {
 		o := Order{Header: Header{Status: statusReady}, Lines: []Line{{}, {ShippedQty: row.shipped}}}
+		o.Derive()
 		requireFault(t, row.code, o.checkTransition(row.to), row)
 	}
 }

@@ -9,11 +9,11 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
-	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/document"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
+	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // Update changes an order. Items can change only while it is new or confirmed (409 ORDER_ITEMS_LOCKED). Of a completed or
@@ -22,9 +22,15 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 	if err := lineitem.Check(in.Value.Items); err != nil {
 		return Order{}, err
 	}
-	var prepaid money.Amount // recorded by the change
-	o, err := table.Change(ctx, tx, by, id, func(before Order, o *Order) error {
+	if err := in.Value.Check(len(in.Value.Items)); err != nil {
+		return Order{}, err
+	}
+	var prepaid Payment // that the change records
+	o, err := table.Change(ctx, tx, by, id, func(before Order, o *Order) (err error) {
 		in := in
+		if in.Value.Items, err = lineitem.Identify(ctx, tx, s.cfg.Catalog, by.Company, in.Value.Items); err != nil {
+			return err
+		}
 		if before.isFinal() || !before.takesItems() {
 			in = in.Without(before.fieldsFor(in.Value))
 		}
@@ -34,22 +40,25 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		if in.Sent(&in.Value.Items) && before.shipped() > 0 {
 			return errShipped
 		}
-		if err := s.apply(ctx, tx, &before, o, &in); err != nil {
+		if err := s.apply(ctx, tx, by, &before, o, &in); err != nil {
 			return err
 		}
-		s.follow(tx, by, &before, o)
-		prepaid = o.PrepaidAmount - before.PrepaidAmount
+		if err := o.checkAfterReturns(&before); err != nil {
+			return err
+		}
+		prepaid = newPayment(tx, o, by, o.PrepaidAmount-before.PrepaidAmount)
+		s.follow(tx, by, &before, o, prepaid)
 		return nil
 	}, updated)
 	if err != nil {
 		return o, err
 	}
-	return o, insertPrepaid(ctx, tx, by, &o, prepaid, jsontype.At(tx.Now()))
+	return o, insertPrepaid(ctx, tx, by, &o, prepaid)
 }
 
 // fieldsFor returns the fields of the order as a body that describes it has them: with the items of the body, if they describe its lines.
 func (o *Order) fieldsFor(in Fields) Fields {
-	f := Fields{Details: o.Details}
+	f := Fields{Details: o.Details, MatchCustomer: in.MatchCustomer && o.isFinal()}
 	if in.WarehouseID != nil {
 		f.WarehouseID = o.WarehouseID
 	}
@@ -62,7 +71,7 @@ func (o *Order) fieldsFor(in Fields) Fields {
 }
 
 // apply applies the body to the order and computes the dependent fields.
-func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *record.Patch[Fields]) error {
+func (s *Service) apply(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order, in *record.Patch[Fields]) (err error) {
 	f := Fields{Details: o.Details}
 	in.Apply(&f)
 	o.Details = f.Details
@@ -70,17 +79,20 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *re
 		o.WarehouseID = f.WarehouseID
 	}
 	plan.Normalise(o)
+	if o.CustomerID, err = document.Match(ctx, tx, s.cfg.Clients, by, f.MatchCustomer, o.CustomerID, o.CustomerPhone, o.CustomerEmail); err != nil {
+		return err
+	}
 	newItems := in.Sent(&in.Value.Items)
 	found, err := s.resolve(ctx, tx, before, o, f.Items)
 	if err != nil {
 		return err
 	}
 	if newItems {
-		if o.Lines, err = found.lines(f.Items, before.Lines); err != nil {
+		if o.Lines, err = found.lines(f.Items, before.Lines, f.Reprice); err != nil {
 			return err
 		}
 	}
-	if err := found.check(); err != nil {
+	if err := found.CheckClient(); err != nil {
 		return err
 	}
 	found.CopyContact(document.Unless(in.Sent(&in.Value.CustomerName), &o.CustomerName), document.Unless(in.Sent(&in.Value.CustomerPhone), &o.CustomerPhone),
@@ -101,21 +113,14 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *re
 	return o.settle()
 }
 
-// follow queues what follows from a change of the order. Clients come before stock, as in all changes of orders, so that two of
-// them cannot wait for each other.
-func (s *Service) follow(tx *db.Tx, by access.Caller, before, o *Order) {
-	if record.Same(before.CustomerID, o.CustomerID) {
-		s.addBalance(tx, o, o.PrepaidAmount-before.PrepaidAmount)
-	} else { // payments follow the customer
-		s.addBalance(tx, before, -before.PrepaidAmount)
-		s.addBalance(tx, o, o.PrepaidAmount)
+// follow queues what follows from a change of the order by the payment, which may be none. Clients come before stock, as in all changes of
+// orders, so that two of them cannot wait for each other.
+func (s *Service) follow(tx *db.Tx, by access.Caller, before, o *Order, p Payment) {
+	if !record.Same(before.CustomerID, o.CustomerID) { // payments follow the customer
+		at := jsontype.At(tx.Now())
+		s.enter(tx, before, trade.LedgerEntry{Kind: trade.LedgerReassignment, At: at, Paid: -before.PrepaidAmount, OtherID: o.CustomerID})
+		s.enter(tx, o, trade.LedgerEntry{Kind: trade.LedgerReassignment, At: at, Paid: before.PrepaidAmount, OtherID: before.CustomerID})
 	}
+	s.enterPayment(tx, o, p)
 	s.cfg.Stock.Reserve(tx, by, append(before.reserved(-1), o.reserved(1)...))
-}
-
-// addBalance queues a payment or debt for the order's client, if there is one.
-func (s *Service) addBalance(tx *db.Tx, o *Order, delta money.Amount) {
-	if o.CustomerID != nil && delta != 0 {
-		s.cfg.Clients.AddBalance(tx, o.CompanyID, *o.CustomerID, delta)
-	}
 }

@@ -2,6 +2,7 @@ package receipts
 
 import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
@@ -11,9 +12,10 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.List(r, "/warehouse/receipts", "listReceipts", "List stock receipts", s.List,
 		httpapi.Doc("Newest first, cancelled ones included; costs are whole minor units."))
+	httpapi.Rows(r, "/warehouse/receipts", resource.WithLines(s.cfg.DB, ofLines, s.List, resource.Same))
 	httpapi.Create(r, "/warehouse/receipts", "createReceipt", "Create a stock receipt", s.Create,
 		httpapi.Doc("Puts the goods on stock at once; `unitCost`, in minor units, defaults to the cost of the product, which the receipt does not change. "+
-			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_NOT_FOUND`, `PRODUCT_VARIANT_REQUIRED`, `WAREHOUSE_NOT_FOUND`, `SUPPLIER_NOT_FOUND` or `RECEIPT_EXTERNAL_ID_TAKEN`."))
+			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_NOT_FOUND`, `PRODUCT_VARIANT_REQUIRED`, `WAREHOUSE_NOT_FOUND`, `SUPPLIER_NOT_FOUND`, `PURCHASE_ORDER_NOT_SENT` or `RECEIPT_EXTERNAL_ID_TAKEN`."))
 	httpapi.Upsert(r, "/warehouse/receipts", "upsertReceipt", "Create a stock receipt by its external id, or update what identifies it",
 		httpapi.Upserts[Input, ChangeFields, Receipt]{Find: table.FindExternal, Create: s.Create, Update: s.Update},
 		httpapi.Doc("Creates the receipt (201), or changes the external id and metadata of the one that exists (200); its other fields never change, and those in the body are named in `X-Ignored-Fields`. "+

@@ -1,7 +1,6 @@
 package receipts
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,50 +11,41 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/stockdoc"
+	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // Receipt is a stock receipt with its lines; see docs/reference/rules.md#receipts. Money is in minor units.
 type Receipt struct {
-	Header
+	ListItem
 	Lines []Line `json:"lines" db:"-"`
-
-	LinesCount int32  `json:"-"`
-	Digits     string `json:"-" db:"-" search:"text"` // the number, for searches
 }
 
-// Header is a receipt without its lines. Names are those at the time of the receipt.
-type Header struct {
-	record.Key
-	Number          int64         `json:"number" db:",insert" doc:"sequential number per company, from 1, without gaps"`
+// ListItem is a receipt without its lines. Names are those at the time of the receipt.
+type ListItem struct {
+	stockdoc.Header
 	Status          string        `json:"status" enum:"posted,cancelled"`
 	Date            jsontype.Time `json:"date"`
-	WarehouseID     uuid.UUID     `json:"warehouseId" format:"uuid"`
-	WarehouseName   string        `json:"warehouseName"`
 	SupplierID      *uuid.UUID    `json:"supplierId" format:"uuid"`
 	SupplierName    *string       `json:"supplierName" search:"text"`
 	PurchaseOrderID *uuid.UUID    `json:"purchaseOrderId" format:"uuid"`
-	Note            *string       `json:"note" search:"text"`
-	record.External
-	TotalQty      money.Qty      `json:"totalQty" doc:"sum of the quantities"`
-	TotalAmount   money.Amount   `json:"totalAmount" doc:"sum of the amounts"`
-	CreatedByID   uuid.UUID      `json:"createdById" format:"uuid" db:",insert"`
-	CreatedByName *string        `json:"createdByName" db:"-" doc:"null for a token, or if the user was removed"`
-	CancelledAt   *jsontype.Time `json:"cancelledAt"`
-	record.Meta
+	PurchaseOrderNo *int64        `json:"purchaseOrderNumber" db:"purchase_order_number" doc:"of the purchase order that the receipt counts towards; null if purchaseOrderId names none"`
+	stockdoc.Totals
+	CancelledAt *jsontype.Time `json:"cancelledAt"`
 }
 
-// ListItem is a receipt in a list.
-type ListItem struct {
-	Header
-	LinesCount int32 `json:"linesCount"`
-}
+// Line is one line of a receipt. Names are those at the time of the receipt.
+type Line struct{ stockdoc.Posted }
+
+// LineInput is one line in a request.
+type LineInput struct{ stockdoc.CostInput }
 
 // Input is the body of a new receipt.
 type Input struct {
 	WarehouseID     uuid.UUID      `json:"warehouseId" required:"true" format:"uuid"`
 	Items           []LineInput    `json:"items" required:"true" minItems:"1" maxItems:"500"`
 	SupplierID      *uuid.UUID     `json:"supplierId" format:"uuid"`
-	PurchaseOrderID *uuid.UUID     `json:"purchaseOrderId" format:"uuid" doc:"stored as it is"`
+	PurchaseOrderID *uuid.UUID     `json:"purchaseOrderId" format:"uuid" doc:"a purchase order that was sent, which the receipt counts towards; any other id is stored as it is"`
 	Date            *jsontype.Time `json:"date" doc:"default now; at most 24 hours in the future"`
 	Note            *string        `json:"note" maxLength:"4000"`
 	record.External
@@ -68,13 +58,14 @@ type ChangeFields struct{ record.External }
 type Filter struct {
 	list.Params
 	list.ByExternal
-	Number      *int64     `query:"number" minimum:"1" where:"number = ?"`
-	Sort        string     `query:"sort" enum:"createdAt,date,number,totalQty,totalAmount"`
-	Status      []string   `query:"status" enum:"posted,cancelled" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
-	WarehouseID *uuid.UUID `query:"warehouseId" format:"uuid" where:"warehouse_id = ?"`
-	SupplierID  *uuid.UUID `query:"supplierId" format:"uuid" where:"supplier_id = ?"`
-	DateFrom    *list.From `query:"dateFrom" where:"date >= ?" doc:"date at or after"`
-	DateTo      *list.To   `query:"dateTo" where:"date <= ?" doc:"date at or before"`
+	Number          *int64     `query:"number" minimum:"1" where:"number = ?"`
+	Sort            string     `query:"sort" enum:"createdAt,date,number,totalQty,totalAmount"`
+	Status          []string   `query:"status" enum:"posted,cancelled" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
+	WarehouseID     *uuid.UUID `query:"warehouseId" format:"uuid" where:"warehouse_id = ?"`
+	SupplierID      *uuid.UUID `query:"supplierId" format:"uuid" where:"supplier_id = ?"`
+	PurchaseOrderID *uuid.UUID `query:"purchaseOrderId" format:"uuid" where:"purchase_order_id = ?"`
+	DateFrom        *list.From `query:"dateFrom" where:"date >= ?" doc:"date at or after"`
+	DateTo          *list.To   `query:"dateTo" where:"date <= ?" doc:"date at or before"`
 }
 
 // States of a receipt; see docs/reference/states.md#receipt.
@@ -84,13 +75,32 @@ const (
 )
 
 var (
-	table = resource.Of[Receipt]("receipts", "RECEIPT", resource.LinesOf[Line]("receipt_lines", "receipt_id"))
-	items = list.Of[ListItem, Filter]("receipts", list.Spec{Permanent: true})
+	ofLines = resource.LinesOf[Line]("receipt_lines", "receipt_id")
+	table   = resource.Of[Receipt]("receipts", "RECEIPT", ofLines)
+	items   = list.Of[ListItem, Filter]("receipts", list.Spec{Permanent: true})
 )
 
+// Known returns those ids that are receipts of the company.
+var Known = table.Known
+
 // Derive implements [record.Deriver].
-func (r *Receipt) Derive() {
-	r.LinesCount, r.Digits = int32(len(r.Lines)), strconv.FormatInt(r.Number, 10)
+func (r *Receipt) Derive() { r.Count(len(r.Lines)) }
+
+// goods are the quantities of the receipt multiplied by sign.
+func (r *Receipt) goods(sign money.Qty) map[trade.StockKey]money.Qty {
+	all := make(map[trade.StockKey]money.Qty, len(r.Lines))
+	for i := range r.Lines {
+		all[r.Lines[i].Key()] += sign * r.Lines[i].Qty
+	}
+	return all
+}
+
+// deltas are the stock changes of the receipt multiplied by sign.
+func (r *Receipt) deltas(sign money.Qty) (all []trade.StockDelta) {
+	for i := range r.Lines {
+		all = append(all, r.Lines[i].Deltas(r.WarehouseID, sign)...)
+	}
+	return all
 }
 
 // maxAhead is how far in the future the date of a receipt may be.
@@ -107,4 +117,9 @@ func dateOf(in *jsontype.Time, now time.Time) (jsontype.Time, error) {
 	return *in, nil
 }
 
-var errCancelled = apierr.StateConflict("RECEIPT_ALREADY_CANCELLED", "the receipt is cancelled already; nothing was changed")
+var (
+	errCancelled = apierr.StateConflict("RECEIPT_ALREADY_CANCELLED", "the receipt is cancelled already; nothing was changed")
+
+	// consumed is the 409 for goods that are no longer there.
+	consumed = stockdoc.Short("RECEIPT_STOCK_CONSUMED", "part of the goods is no longer in the warehouse; adjust the stock of meta.lines first")
+)

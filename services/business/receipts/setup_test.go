@@ -13,7 +13,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/business/purchases"
 	"github.com/tradegrid/tradegrid/services/business/receipts"
+	"github.com/tradegrid/tradegrid/services/business/stockdoc"
 	"github.com/tradegrid/tradegrid/services/business/suppliers"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 	"github.com/tradegrid/tradegrid/services/business/trade/tradetest"
@@ -59,7 +61,7 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 	n.Items[tradetest.Product(s.old)] = trade.Item{Name: "Old", SKU: "O-1", Unit: "pcs", Hidden: true, HasStock: true}
 	n.Items[tradetest.Product(s.shirt)] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 200, HasStock: true, HasVariants: true}
 	n.Items[tradetest.Product(s.shirt, s.large)] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 300, HasStock: true, HasVariants: true}
-	s.server = apitest.New(t, d, s.service(d).Register, suppliers.New(suppliers.Config{DB: d, Products: nothing{}}).Register, s.stock.Register)
+	s.server = apitest.New(t, d, s.service(d).Register, s.purchases(d).Register, suppliers.New(suppliers.Config{DB: d, Products: nothing{}}).Register, s.stock.Register)
 	s.Client = s.server.Company(edit...)
 	s.depot = s.newDepot("Depot", true)
 	s.mill = s.Do(t, "POST", "/warehouse/suppliers", `{"name":"North Mill"}`).OK(201)["id"].(string)
@@ -67,7 +69,11 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 }
 
 func (s *kit) service(d *db.DB) *receipts.Service {
-	return receipts.New(receipts.Config{DB: d, Catalog: s.n, Stock: s.stock, Suppliers: suppliers.Names, Users: s.n.UserNames})
+	return receipts.New(receipts.Config{DB: d, Sources: stockdoc.Sources{Catalog: s.n, Stock: s.stock, Suppliers: suppliers.Names, Users: s.n.UserNames}, PurchaseOrders: s.purchases(d)})
+}
+
+func (s *kit) purchases(d *db.DB) *purchases.Service {
+	return purchases.New(purchases.Config{DB: d, Sources: stockdoc.Sources{Catalog: s.n, Stock: s.stock, Suppliers: suppliers.Names, Users: s.n.UserNames}})
 }
 
 type nothing struct{}

@@ -18,9 +18,7 @@ type BookingsQuery struct {
 
 // BookingsReport adds up bookings by the day on which they begin.
 type BookingsReport struct {
-	Frame
-	Rows   []BookingsRow `json:"rows" doc:"in the order of their day and status; none for days without bookings"`
-	Totals BookingSums   `json:"totals" doc:"of all rows"`
+	Report[BookingsRow, BookingSums]
 }
 
 // BookingsRow adds up bookings.
@@ -49,13 +47,13 @@ func bookingSums(v []int64) BookingSums {
 //
 // Errors: those of [Service.Orders].
 func (s *Service) Bookings(ctx context.Context, by access.Caller, q BookingsQuery) (BookingsReport, error) {
-	frame, t, err := s.read(ctx, by, q.Days, bookingDimensions, q.GroupBy, source{report: s.cfg.Bookings})
-	if err != nil {
-		return BookingsReport{}, err
-	}
-	rows := rowsOf(t, func(r *row) BookingsRow { return BookingsRow{Row{r.day}, r.text(0), bookingSums(r.amounts)} })
-	return BookingsReport{frame, rows, bookingSums(t.totals)}, nil
+	r, err := compare(q.Days, func(days Days) (Frame, Sums[BookingsRow, BookingSums], error) {
+		frame, t, err := s.read(ctx, by, days, bookingDimensions, q.GroupBy, source{report: s.cfg.Bookings, of: []string{"status"}})
+		if err != nil {
+			return frame, Sums[BookingsRow, BookingSums]{}, err
+		}
+		rows := rowsOf(t, func(r *row) BookingsRow { return BookingsRow{Row{r.day}, r.text(0), bookingSums(r.amounts)} })
+		return frame, Sums[BookingsRow, BookingSums]{rows, bookingSums(t.totals)}, nil
+	})
+	return BookingsReport{r}, err
 }
-
-// Bytes is about how many bytes the answer takes.
-func (r BookingsReport) Bytes() int { return len(r.Rows) * rowBytes }

@@ -20,17 +20,18 @@ import (
 func TestOrdersByDay(t *testing.T) {
 	t.Parallel()
 	k := open(t).in("Europe/Berlin")
-	k.add(at(t, "2025-06-01T21:59:59.999999Z"), func(o *order) { o.total, o.discount, o.delivery, o.prepaid = 900, 100, 50, 300 })
+	k.add(at(t, "2025-06-01T21:59:59.999999Z"), func(o *order) { o.total, o.discount, o.delivery, o.prepaid, o.returned = 900, 100, 50, 300, 200 })
 	k.add(at(t, "2025-06-01T22:00:00Z"), func(o *order) { o.status, o.total = "cancelled", 700 })
 	k.add(at(t, "2025-06-02T21:59:59Z"), func(o *order) { o.status, o.payment, o.channel = "completed", "paid", nil })
 	k.add(at(t, "2025-06-03T22:00:00Z"))
 	for range 2 { // summed, and kept
 		r := k.read("orders?from=2025-06-01&to=2025-06-03")
 		require.Equal(t, []string{"2025-06-01", "2025-06-03", "Europe/Berlin", "EUR", "[day]"}, []string{r.From, r.To, r.TimeZone, r.Currency, fmt.Sprint(r.GroupBy)})
-		require.Equal(t, []string{"2025-06-01 - 1 0 900 0 100 50 300 650", "2025-06-02 - 2 1 1000 700 0 0 0 1000"},
-			r.lines("day", "status", "ordersCount", "cancelledCount", "total", "cancelledTotal", "discountAmount", "deliveryCost", "prepaidAmount", "amountDue"))
+		require.Equal(t, []string{"2025-06-01 - 1 0 900 0 100 50 300 200 750 450", "2025-06-02 - 2 1 1000 700 0 0 0 0 1000 1000"},
+			r.lines("day", "status", "ordersCount", "cancelledCount", "total", "cancelledTotal", "discountAmount", "deliveryCost", "prepaidAmount", "returnedAmount", "payable", "amountDue"))
 		require.Equal(t, map[string]any{
-			"ordersCount": 3.0, "cancelledCount": 1.0, "total": 1900.0, "cancelledTotal": 700.0, "discountAmount": 100.0, "deliveryCost": 50.0, "prepaidAmount": 300.0, "amountDue": 1650.0,
+			"ordersCount": 3.0, "cancelledCount": 1.0, "total": 1900.0, "taxAmount": 0.0, "cancelledTotal": 700.0, "discountAmount": 100.0, "deliveryCost": 50.0, "prepaidAmount": 300.0, "returnedAmount": 200.0, "returnedTaxAmount": 0.0, "payable": 1750.0, "amountDue": 1450.0,
+			"qty": nil, "costedAmount": nil, "cost": nil, "margin": nil, "marginPercent": nil,
 		}, r.Totals)
 	}
 	r := k.read("orders?from=2025-06-01&to=2025-06-04&groupBy=channel,status")

@@ -19,12 +19,18 @@ type PaymentsQuery struct {
 	Origin  string   `query:"origin" enum:"order,sale" doc:"only payments of orders, or of sales; default both, which needs the scopes orders:read and sales:read"`
 }
 
+// Reveals implements [httpapi.Revealing].
+func (q PaymentsQuery) Reveals(access.Caller) []string {
+	if q.Origin == "" {
+		return []string{ofOrders.Scope, ofSales.Scope}
+	}
+	return []string{q.Origin + "s"}
+}
+
 // PaymentsReport adds up the money that came in and went back: payments of orders and their refunds by the day of paidAt, and those
-// of sales and their refunds by the day of their creation.
+// of sales and their refunds by the day of soldAt.
 type PaymentsReport struct {
-	Frame
-	Rows   []PaymentsRow `json:"rows" doc:"in the order of their day, method and origin; none for days without payments"`
-	Totals PaymentSums   `json:"totals" doc:"of all rows"`
+	Report[PaymentsRow, PaymentSums]
 }
 
 // PaymentsRow adds up payments.
@@ -79,16 +85,19 @@ func (s *Service) Payments(ctx context.Context, by access.Caller, q PaymentsQuer
 		if err := admit(by, o.group); err != nil {
 			return PaymentsReport{}, err
 		}
-		of = append(of, source{o.report, []string{o.name}})
+		of = append(of, source{report: o.report, of: paymentDimensions[1:], keys: []string{o.name}})
 	}
-	frame, t, err := s.read(ctx, by, q.Days, paymentDimensions, q.GroupBy, of...)
-	if err != nil {
-		return PaymentsReport{}, err
-	}
-	rows := rowsOf(t, func(r *row) PaymentsRow {
-		return PaymentsRow{Row{r.day}, r.text(keyMethod), r.text(keyOrigin), paymentSums(r.amounts)}
+	r, err := compare(q.Days, func(days Days) (Frame, Sums[PaymentsRow, PaymentSums], error) {
+		frame, t, err := s.read(ctx, by, days, paymentDimensions, q.GroupBy, of...)
+		if err != nil {
+			return frame, Sums[PaymentsRow, PaymentSums]{}, err
+		}
+		rows := rowsOf(t, func(r *row) PaymentsRow {
+			return PaymentsRow{Row{r.day}, r.text(keyMethod), r.text(keyOrigin), paymentSums(r.amounts)}
+		})
+		return frame, Sums[PaymentsRow, PaymentSums]{rows, paymentSums(t.totals)}, nil
 	})
-	return PaymentsReport{frame, rows, paymentSums(t.totals)}, nil
+	return PaymentsReport{r}, err
 }
 
 // admit returns the 403 for a caller who may not read the records of a group.
@@ -101,6 +110,3 @@ func admit(by access.Caller, g httpapi.Group) error {
 	}
 	return nil
 }
-
-// Bytes is about how many bytes the answer takes.
-func (r PaymentsReport) Bytes() int { return len(r.Rows) * rowBytes }

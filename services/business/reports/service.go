@@ -5,15 +5,19 @@ package reports
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/store/reference"
 	"github.com/tradegrid/tradegrid/services/business/dailytotals"
+	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // Config holds the dependencies of the service.
@@ -23,7 +27,17 @@ type Config struct {
 	Log   *slog.Logger
 
 	// What domains sum of their records.
-	Orders, Sales, Bookings, OrderPayments, SalePayments *dailytotals.Report
+	Orders, OrderHours, OrderTaxes, OrderItems, OrderPayments       *dailytotals.Report
+	Sales, SaleTills, SaleHours, SaleTaxes, SaleItems, SalePayments *dailytotals.Report
+	Bookings                                                        *dailytotals.Report
+
+	// Names of what rows are grouped by.
+	Products   Products
+	Services   func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]trade.StockProduct, error)
+	Categories reference.Names
+	Users      reference.Names
+	Shifts     func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]int64, error)
+	Branches   func(ctx context.Context, q db.Querier, company tenant.ID) (map[uuid.UUID]uuid.UUID, error) // of warehouses
 }
 
 // Service reads the reports of all companies.
@@ -52,10 +66,11 @@ var (
 	lastDay  = time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC)
 )
 
-// Days are the days of a report.
+// Days are the days of a report, and what they are compared with.
 type Days struct {
-	From jsontype.Date `query:"from" required:"true" doc:"first day, in the time zone of the company"`
-	To   jsontype.Date `query:"to" required:"true" doc:"last day, in the time zone of the company; at most 366 days"`
+	From    jsontype.Date `query:"from" required:"true" doc:"first day, in the time zone of the company"`
+	To      jsontype.Date `query:"to" required:"true" doc:"last day, in the time zone of the company; at most 366 days"`
+	Compare string        `query:"compare" enum:"previous,year" doc:"also add up as many days before from, or the same days a year before, as comparison; not in files"`
 }
 
 func (d Days) check() error {
@@ -72,6 +87,9 @@ func (d Days) check() error {
 		faults.Add("from", apierr.Conflict, "must not exceed to")
 	case n > maxDays:
 		faults.Add("to", apierr.Max, "the range has %d days, which exceeds %d; ask for fewer", n, maxDays)
+	}
+	if other := d.before(); other != nil && time.Time(other.From).Before(firstDay) {
+		faults.Add("compare", apierr.Conflict, "needs days before %s, of which there is no report; ask for later days, or omit it", jsontype.Date(firstDay))
 	}
 	return faults.Err()
 }
@@ -90,13 +108,7 @@ type Row struct {
 	Day *jsontype.Date `json:"day" nullable:"true" doc:"null without groupBy=day"`
 }
 
-// source is a report of a domain, and the keys that its groups get besides their own.
-type source struct {
-	report *dailytotals.Report
-	keys   []string
-}
-
-// read reads the sums of the sources, and groups them by names. The first of dimensions is day; the others are the keys of the groups.
+// read reads the sums of the sources, and groups them by names. The first of dimensions is day; the others are the keys of the rows.
 func (s *Service) read(ctx context.Context, by access.Caller, days Days, dimensions, names []string, sources ...source) (Frame, table, error) {
 	if err := days.check(); err != nil {
 		return Frame{}, table{}, err
@@ -105,7 +117,7 @@ func (s *Service) read(ctx context.Context, by access.Caller, days Days, dimensi
 	for i, of := range sources {
 		reports[i] = of.report
 	}
-	zone, name := zoneOf(by)
+	zone := by.Settings.Zone()
 	read, err := s.reader.Read(ctx, by.Company, zone, days.From, days.To, reports...)
 	if err != nil {
 		return Frame{}, table{}, err
@@ -115,22 +127,18 @@ func (s *Service) read(ctx context.Context, by access.Caller, days Days, dimensi
 	}
 	t := table{dimensions: dimensions, picked: pick(dimensions, names), totals: make([]int64, reports[0].Amounts)}
 	for i, of := range sources {
+		if of.complete != nil {
+			if err := of.complete(ctx, view{by.Company, zone, names}, read[i]); err != nil {
+				return Frame{}, table{}, err
+			}
+		}
+		of.place(read[i], dimensions)
 		for _, g := range read[i] {
-			g.Keys = slices.Concat(g.Keys, of.keys)
 			if err := t.add(g); err != nil {
 				return Frame{}, table{}, err
 			}
 		}
 	}
 	t.sort()
-	return Frame{From: days.From, To: days.To, TimeZone: name, Currency: by.Currency, GroupBy: t.names()}, t, nil
-}
-
-// zoneOf is the time zone of the caller's company. Its name was checked when it was set.
-func zoneOf(by access.Caller) (*time.Location, string) {
-	zone, err := time.LoadLocation(by.Settings.TimeZone)
-	if err != nil {
-		zone = time.UTC // a zone that newer time zone data no longer has
-	}
-	return zone, zone.String()
+	return Frame{From: days.From, To: days.To, TimeZone: zone.String(), Currency: by.Currency, GroupBy: t.names()}, t, nil
 }

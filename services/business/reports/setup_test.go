@@ -16,14 +16,29 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
+	"github.com/tradegrid/tradegrid/services/business/catalog"
 	"github.com/tradegrid/tradegrid/services/business/dailytotals"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/reports"
 	"github.com/tradegrid/tradegrid/services/business/sales"
 	"github.com/tradegrid/tradegrid/services/business/scheduling"
+	"github.com/tradegrid/tradegrid/services/business/servicecatalog"
+	"github.com/tradegrid/tradegrid/services/business/trade"
+	"github.com/tradegrid/tradegrid/services/business/warehouse"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// names knows no product and no user.
+type names struct{}
+
+func (names) StockProducts(context.Context, db.Querier, tenant.ID, []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
+	return nil, nil
+}
+
+func (names) Users(context.Context, db.Querier, tenant.ID, []uuid.UUID) (map[uuid.UUID]string, error) {
+	return nil, nil
+}
 
 // kit is a fresh company whose records are written to the tables as their domains write them: with [dailytotals.Report.Changed].
 type kit struct {
@@ -42,7 +57,10 @@ func open(t *testing.T) *kit {
 func openOn(t *testing.T, d *db.DB) *kit {
 	t.Helper()
 	k := &kit{t: t, d: d, server: apitest.New(t, d, reports.New(reports.Config{
-		DB: d, Orders: &orders.Sums, Sales: &sales.Sums, Bookings: &scheduling.Sums, OrderPayments: &orders.PaymentSums, SalePayments: &sales.PaymentSums,
+		DB: d, Bookings: &scheduling.Sums,
+		Orders: &orders.Sums, OrderHours: &orders.HourSums, OrderTaxes: &orders.TaxSums, OrderItems: &orders.ItemSums, OrderPayments: &orders.PaymentSums,
+		Sales: &sales.Sums, SaleTills: &sales.TillSums, SaleHours: &sales.HourSums, SaleTaxes: &sales.TaxSums, SaleItems: &sales.ItemSums, SalePayments: &sales.PaymentSums,
+		Products: names{}, Services: servicecatalog.Cards, Categories: catalog.CategoryNames, Users: names{}.Users, Shifts: sales.ShiftNumbers, Branches: warehouse.BranchesOfAll,
 	}).Register)}
 	k.Client = k.server.Company()
 	return k
@@ -63,20 +81,20 @@ func (k *kit) tx(fn func(ctx context.Context, tx *db.Tx) error) {
 }
 
 var sqlInsertOrder = db.Table("orders").Insert(`(company_id, id, number, status, payment_status, channel, delivery_cost, subtotal, discount_percent_bp, discount_amount, total,
-  prepaid_amount, was_paid, lines_count, search_text, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, false, 1, '', 1, 1, $12, $12)`)
+  prepaid_amount, returned_amount, was_paid, lines_count, search_text, version, ev_pos, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12, false, 1, '', 1, 1, $13, $13)`)
 
 // order is an order as its report sees it.
 type order struct {
-	id                                 uuid.UUID
-	status, payment                    string
-	channel                            *string
-	delivery, discount, total, prepaid int64
-	at                                 time.Time
+	id                                           uuid.UUID
+	status, payment                              string
+	channel                                      *string
+	delivery, discount, total, prepaid, returned int64
+	at                                           time.Time
 }
 
 func (k *kit) insertOrder(tx *db.Tx, o order, number int64) {
-	tx.Queue(sqlInsertOrder, k.company(), o.id, number, o.status, o.payment, o.channel, o.delivery, o.total+o.discount, o.discount, o.total, o.prepaid, o.at)
+	tx.Queue(sqlInsertOrder, k.company(), o.id, number, o.status, o.payment, o.channel, o.delivery, o.total+o.discount, o.discount, o.total, o.prepaid, o.returned, o.at)
 	orders.Sums.Changed(tx, k.company(), o.at)
 }
 

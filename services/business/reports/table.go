@@ -101,7 +101,7 @@ func (r *row) text(key int) *string {
 }
 
 // rowBytes is about what a row takes as JSON.
-const rowBytes = 320
+const rowBytes = 1200
 
 // rowsOf makes the rows of an answer.
 func rowsOf[R any](t table, of func(*row) R) []R {

@@ -8,12 +8,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // Types of cash movements.
@@ -28,9 +30,11 @@ type CashMovement struct {
 	record.Key
 	ShiftID uuid.UUID `json:"shiftId" format:"uuid"`
 	CashFields
-	CashierID   uuid.UUID `json:"cashierId" format:"uuid" doc:"who moved the cash"`
-	CashierName *string   `json:"cashierName" db:"-" doc:"null for the user of a token"`
-	CreatedByID uuid.UUID `json:"createdById" format:"uuid" doc:"user of the token that sent the request"`
+	OccurredAt  jsontype.Time `json:"occurredAt" doc:"when it happened; createdAt, unless the request says otherwise"`
+	Late        bool          `json:"late" doc:"sent after its shift was closed, whose totals it has changed"`
+	CashierID   uuid.UUID     `json:"cashierId" format:"uuid" doc:"who moved the cash"`
+	CashierName *string       `json:"cashierName" db:"-" doc:"null for the user of a token"`
+	CreatedByID uuid.UUID     `json:"createdById" format:"uuid" doc:"user of the token that sent the request"`
 	record.Meta
 }
 
@@ -45,7 +49,8 @@ type CashFields struct {
 // CashInput is the body of a new cash movement.
 type CashInput struct {
 	CashFields
-	CashierID *uuid.UUID `json:"cashierId" format:"uuid" doc:"active user who moved the cash; default: the user of the token"`
+	CashierID  *uuid.UUID     `json:"cashierId" format:"uuid" doc:"active user who moved the cash; default: the user of the token"`
+	OccurredAt *jsontype.Time `json:"occurredAt" doc:"when it happened, if that is told later, also of a shift that was closed since; default: now"`
 }
 
 // CashFilter filters and sorts the cash movements of a shift.
@@ -62,7 +67,7 @@ var (
 )
 
 func (m *CashMovement) cashier() cashierField {
-	return cashierField{&m.CashierID, &m.CreatedByID, &m.CashierName}
+	return cashierField{&m.CashierID, &m.CashierName}
 }
 
 // CashMovements returns a page of the cash movements of a shift.
@@ -79,7 +84,7 @@ func (s *Service) CashMovements(ctx context.Context, by access.Caller, shift uui
 	if err != nil {
 		return nil, err
 	}
-	return page, s.nameCashiers(by.Company, len(page.Items), func(i int) cashierField { return page.Items[i].cashier() })(ctx, s.cfg.DB)
+	return page, s.nameCashiers(by, len(page.Items), func(i int) cashierField { return page.Items[i].cashier() })(ctx, s.cfg.DB)
 }
 
 // CashMovement reads one cash movement of a shift.
@@ -91,7 +96,7 @@ func (s *Service) CashMovement(ctx context.Context, by access.Caller, shift, id 
 	if err != nil {
 		return CashMovement{}, s.orNoShift(ctx, by.Company, shift, err)
 	}
-	return v, s.nameCashier(ctx, s.cfg.DB, by.Company, v.cashier())
+	return v, s.nameCashier(ctx, s.cfg.DB, by, v.cashier())
 }
 
 // orNoShift returns a 404 if there is no such shift, and else err.
@@ -117,17 +122,31 @@ func (s *Service) MoveCash(ctx context.Context, tx *db.Tx, by access.Caller, shi
 	}
 	snapshot := shifts.Snapshot(v)
 	var who cashier
-	reads := append(s.readCashier(by, in.CashierID, &who), s.nameCashiers(by.Company, 1, func(int) cashierField { return v.cashier() }))
+	m := CashMovement{Key: record.Key{CompanyID: by.Company}, ShiftID: shift, CashFields: in.CashFields, CreatedByID: by.Actor}
+	record.PlanOf[CashMovement]().Normalise(&m)
+	reads := append(s.readCashier(by, in.CashierID, &who), s.nameCashiers(by, 1, func(int) cashierField { return v.cashier() }), cashMovements.NotTaken(nil, &m))
 	if err := batchloader.Load(ctx, tx, reads...); err != nil {
+		return CashMovement{}, err
+	}
+	at, err := trade.Happened(by, "occurredAt", in.OccurredAt, tx.Now())
+	if err != nil {
+		return CashMovement{}, err
+	}
+	late, err := v.takes("occurredAt", at)
+	if apierr.Is(err, "SHIFT_CLOSED") {
+		err = apierr.StateConflict("SHIFT_CLOSED", "the shift is closed, so its cash does not change any more; open another shift").With("id", v.ID)
+	}
+	if err != nil {
 		return CashMovement{}, err
 	}
 	if err := v.moveCash(in.Type, in.Amount); err != nil {
 		return CashMovement{}, err
 	}
-	m, err := cashMovements.Create(ctx, tx, by, CashMovement{
-		ShiftID: shift, CashFields: in.CashFields, CashierID: who.id, CashierName: who.name(), CreatedByID: by.Actor,
-	})
-	if err != nil {
+	if at == nil {
+		at = new(v.now(tx))
+	}
+	m.OccurredAt, m.Late, m.CashierID, m.CashierName = *at, late, who.id, who.name()
+	if m, err = cashMovements.Create(ctx, tx, by, m); err != nil {
 		return CashMovement{}, err
 	}
 	return m, shifts.Store(ctx, tx, by, snapshot, &v, cashMoved.Carrying(withMovement{m}))
@@ -135,9 +154,6 @@ func (s *Service) MoveCash(ctx context.Context, tx *db.Tx, by access.Caller, shi
 
 // moveCash adds a movement to the totals of the shift. Cash that is not there cannot be taken out.
 func (s *Shift) moveCash(typ string, amount money.Amount) error {
-	if s.Status == statusClosed {
-		return apierr.StateConflict("SHIFT_CLOSED", "the shift is closed, so its cash does not change any more; open another shift").With("id", s.ID)
-	}
 	if typ == cashIn {
 		s.CashIn += amount
 		return nil

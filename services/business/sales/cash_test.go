@@ -29,7 +29,7 @@ func TestCashMovements(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"id": first["id"], "companyId": f.Principal.Company.String(), "shiftId": shift, "type": "in", "amount": 500.0, "reason": "change from the bank",
 		"source": nil, "externalId": "m-1", "metadata": map[string]any{"bag": "7"}, "cashierId": f.Principal.Actor.String(), "cashierName": nil,
-		"createdById": f.Principal.Actor.String(), "version": 1.0, "createdAt": first["createdAt"], "updatedAt": first["createdAt"],
+		"occurredAt": first["createdAt"], "late": false, "createdById": f.Principal.Actor.String(), "version": 1.0, "createdAt": first["createdAt"], "updatedAt": first["createdAt"],
 	}, first)
 	f.sale(shift) // 1000 in cash
 	got := f.moveCash(shift, "out", 2501).Fault(409, "CASH_INSUFFICIENT")
@@ -58,7 +58,7 @@ func TestCashMovements(t *testing.T) {
 	} {
 		require.Equal(t, want, page(query), query)
 	}
-	f.moveCash(shift, "in", 1, "externalId", "m-1").Fault(409, "CASH_MOVEMENT_EXTERNAL_ID_TAKEN")
+	require.NotNil(t, f.moveCash(shift, "out", 999999, "externalId", "m-1").Fault(409, "CASH_MOVEMENT_EXTERNAL_ID_TAKEN")["meta"].(map[string]any)["id"], "before amounts")
 
 	shut := f.Do(t, "POST", "/shifts/"+shift+"/close", `{"closingCash":5}`).OK(200)
 	require.Equal(t, []any{0.0, 5.0, "Ben"}, []any{shut["expectedCash"], shut["cashDifference"], shut["cashierName"]})

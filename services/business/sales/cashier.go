@@ -7,27 +7,24 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
-	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/reference"
 )
 
-// cashierField is the cashier of a record: who it is, the user of the token that made the record, and the field for the name.
+// cashierField is the cashier of a record: who it is, and the field for the name.
 type cashierField struct {
-	id, createdBy *uuid.UUID
-	name          **string
+	id   *uuid.UUID
+	name **string
 }
 
-func (h *Header) cashier() cashierField {
-	return cashierField{&h.CashierID, &h.CreatedByID, &h.CashierName}
-}
+func (h *Header) cashier() cashierField { return cashierField{&h.CashierID, &h.CashierName} }
 
-// nameCashiers returns a read that sets the names of n cashiers. A token's own user has none, so it is not looked up.
-func (s *Service) nameCashiers(company tenant.ID, n int, at func(i int) cashierField) batchloader.Read {
-	return reference.Names(s.cfg.Users.UserNames).Fill(company, n, func(i int) (*uuid.UUID, **string) {
+// nameCashiers returns a read that sets the names of n cashiers. The user of the caller's token has none, so it is not looked up.
+func (s *Service) nameCashiers(by access.Caller, n int, at func(i int) cashierField) batchloader.Read {
+	return reference.Names(s.cfg.Users.UserNames).Fill(by.Company, n, func(i int) (*uuid.UUID, **string) {
 		f := at(i)
-		if f.id != nil && f.createdBy != nil && *f.id == *f.createdBy {
+		if f.id != nil && *f.id == by.Actor && !by.IsPerson() {
 			return nil, f.name
 		}
 		return f.id, f.name
@@ -35,11 +32,11 @@ func (s *Service) nameCashiers(company tenant.ID, n int, at func(i int) cashierF
 }
 
 // nameCashier sets the name of one cashier.
-func (s *Service) nameCashier(ctx context.Context, q db.Querier, company tenant.ID, f cashierField) error {
-	return s.nameCashiers(company, 1, func(int) cashierField { return f })(ctx, q)
+func (s *Service) nameCashier(ctx context.Context, q db.Querier, by access.Caller, f cashierField) error {
+	return s.nameCashiers(by, 1, func(int) cashierField { return f })(ctx, q)
 }
 
-// cashier is the user whom a request names as cashier, or else that of the token, who has no name.
+// cashier is the user whom a request names as cashier, or else the caller. The user of a token has no name.
 type cashier struct {
 	id     uuid.UUID
 	called string
@@ -60,7 +57,7 @@ func (c cashier) name() *string {
 func (s *Service) readCashier(by access.Caller, id *uuid.UUID, out *cashier) []batchloader.Read {
 	out.id = by.Actor
 	if id == nil || *id == by.Actor {
-		return nil
+		return s.readPerson(by, out)
 	}
 	out.id = *id
 	var refs reference.Set
@@ -73,4 +70,16 @@ func (s *Service) readCashier(by access.Caller, id *uuid.UUID, out *cashier) []b
 		}
 		return err
 	})
+}
+
+// readPerson returns a read of the caller's own name; none for a token.
+func (s *Service) readPerson(by access.Caller, out *cashier) []batchloader.Read {
+	if !by.IsPerson() {
+		return nil
+	}
+	return []batchloader.Read{func(ctx context.Context, q db.Querier) error {
+		names, err := s.cfg.Users.UserNames(ctx, q, by.Company, []uuid.UUID{by.Actor})
+		out.called = names[by.Actor]
+		return err
+	}}
 }

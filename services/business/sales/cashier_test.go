@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 )
 
 // A token names an active user of its company; its own user is recorded as well.
@@ -48,6 +49,26 @@ func TestCashierOfAShift(t *testing.T) {
 	shut := f.Do(t, "POST", "/shifts/"+v["id"].(string)+"/close", nil).OK(200)
 	require.Equal(t, "Ben", shut["cashierName"])
 	require.Equal(t, shut, f.events().Of("shift.closed")[0].Data)
+}
+
+// A person who is signed in has a name, whether the request names somebody or not, and whoever reads it.
+func TestPersonAsCashier(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	me := f.server.Caller(f.Principal.Company, func(p *access.Principal) { p.Actor, p.TokenID = f.n.ben, f.n.ben })
+	v := me.Do(t, "POST", "/shifts/open", map[string]any{"openingCash": 0, "cashierId": f.n.ben}).OK(201)
+	require.Equal(t, []any{f.n.ben.String(), "Ben"}, []any{v["cashierId"], v["cashierName"]})
+	require.Equal(t, v, f.events().Of("shift.opened")[0].Data)
+	path := "/shifts/" + v["id"].(string)
+	moved := me.Do(t, "POST", path+"/cash-movements", `{"type":"in","amount":5,"reason":"change"}`).OK(201)
+	sold := me.Do(t, "POST", "/sales", body(v["id"].(string))).OK(201)
+	require.Equal(t, []any{"Ben", "Ben"}, []any{moved["cashierName"], sold["cashierName"]})
+	require.Equal(t, sold, f.events().Of("sale.completed")[0].Data)
+	for _, reader := range []*apitest.Client{f.Client, me} {
+		require.Equal(t, "Ben", reader.Do(t, "GET", path, nil).OK(200)["cashierName"])
+		require.Equal(t, moved, reader.Do(t, "GET", path+"/cash-movements", nil).OK(200)["items"].([]any)[0])
+		require.Equal(t, sold, reader.Do(t, "GET", "/sales/"+sold["id"].(string), nil).OK(200))
+	}
 }
 
 func TestPreviewOfASale(t *testing.T) {
@@ -105,4 +126,19 @@ func TestPreviewOfASale(t *testing.T) {
 	}
 	f.Do(t, "POST", "/shifts/"+shift+"/close", nil).OK(200)
 	f.Do(t, "POST", "/sales/preview", body(shift)).Fault(409, "SHIFT_CLOSED")
+}
+
+// A person answers for one drawer at a time, whatever token opens it. Users of tokens are no persons.
+func TestOneOpenShiftOfAPerson(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	first := f.shift("cashierId", f.n.ben)
+	other := f.server.Caller(f.Principal.Company)
+	got := other.Do(t, "POST", "/shifts/open", map[string]any{"openingCash": 0, "cashierId": f.n.ben}).Fault(409, "SHIFT_ALREADY_OPEN")
+	require.Equal(t, map[string]any{"field": "cashierId", "shiftId": first, "number": 1.0}, got["meta"])
+	theirs := other.Do(t, "POST", "/shifts/open", `{"openingCash":0}`).OK(201)
+	third := f.server.Caller(f.Principal.Company)
+	third.Do(t, "POST", "/shifts/open", map[string]any{"openingCash": 0, "cashierId": theirs["cashierId"]}).Fault(404, "USER_NOT_FOUND")
+	f.Do(t, "POST", "/shifts/"+first+"/close", nil).OK(200)
+	third.Do(t, "POST", "/shifts/open", map[string]any{"openingCash": 0, "cashierId": f.n.ben}).OK(201)
 }

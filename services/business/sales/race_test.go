@@ -76,6 +76,15 @@ func TestSalesWhileTheShiftIsClosed(t *testing.T) {
 		}
 		shut := closing.OK(200)
 		require.Equal(t, shut, f.readShift(shift), "nothing came after the end")
+		number := 0.0
+		last := shut["openedAt"].(string)
+		for _, v := range f.Do(t, "GET", "/sales?pageSize=100&sort=createdAt&order=asc&shiftId="+shift, nil).OK(200)["items"].([]any) {
+			v := v.(map[string]any)
+			require.LessOrEqual(t, v["createdAt"], shut["closedAt"], "no sale lies behind the end of its shift")
+			require.GreaterOrEqual(t, v["createdAt"], last)
+			last, number = v["createdAt"].(string), number+1
+		}
+		require.Positive(t, number)
 		cash := 1000 + 1000 + (sold-1)*20 - refunds*1000
 		for field, want := range map[string]int{
 			"salesCount": sold, "refundsCount": refunds, "salesTotal": 1000 + (sold-1)*20, "refundsTotal": refunds * 1000, "expectedCash": cash, "cashDifference": -cash,

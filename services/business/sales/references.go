@@ -24,12 +24,12 @@ type resolved struct {
 }
 
 // resolve reads all referenced records. The first missing one is returned as a 404.
-func (s *Service) resolve(ctx context.Context, by access.Caller, in *Input) (out resolved, err error) {
+func (s *Service) resolve(ctx context.Context, by access.Caller, v *Sale, in *Input) (out resolved, err error) {
 	var fallback *uuid.UUID
 	company := by.Company
-	refs := document.References{Items: lineitem.Refs(in.Items)}
+	refs := document.References{Items: lineitem.Refs(in.Items), Taxes: lineitem.TaxRates(in.Items)}
 	refs.Client("customerId", nil, in.CustomerID)
-	others := append([]batchloader.Read{func(ctx context.Context, q db.Querier) error {
+	others := append([]batchloader.Read{table.NotTaken(nil, v), func(ctx context.Context, q db.Querier) error {
 		return s.resolveShift(ctx, q, company, in.ShiftID, &out)
 	}, func(ctx context.Context, q db.Querier) (err error) {
 		fallback, err = found(s.cfg.Stock.FindWarehouse(ctx, q, company, nil))
@@ -63,11 +63,8 @@ func found(id uuid.UUID, ok bool, err error) (*uuid.UUID, error) {
 	return &id, nil
 }
 
-// check returns a 409 if the shift is closed, the client is archived, or the client has fewer points than are redeemed.
+// check returns a 409 if the client is archived, or has fewer points than are redeemed.
 func (r *resolved) check(redeem int64) error {
-	if r.shift.Status == statusClosed {
-		return closed(r.shift.ID)
-	}
 	if err := r.CheckClient(); err != nil {
 		return err
 	}
@@ -80,3 +77,6 @@ func (r *resolved) check(redeem int64) error {
 
 var errNoWarehouse = apierr.New(http.StatusNotFound, "WAREHOUSE_NOT_FOUND",
 	"shiftId: the sale has items with stock, and neither the branch of the shift nor the company has a warehouse to take them from").With("field", "shiftId")
+
+// OfClient gives the sales of a client to the one that it is merged into.
+func OfClient() document.Follow { return document.FollowIn("sales", "customer_id") }

@@ -10,11 +10,14 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/pkg/store/reference"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
+	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // RefundInput is the body of a refund.
@@ -23,6 +26,8 @@ type RefundInput struct {
 	Payments  []PaymentInput `json:"payments" maxItems:"50" doc:"how the money goes back; without it, in proportion to what is left of the payments of the sale"`
 	Reason    *string        `json:"reason" maxLength:"500"`
 	CashierID *uuid.UUID     `json:"cashierId" format:"uuid" doc:"active user who refunded; default: the user of the token"`
+	SoldAt    *jsontype.Time `json:"soldAt" doc:"when it happened, if that is told later, also in a shift that was closed since; default: now"`
+	Warehouse *uuid.UUID     `json:"warehouseId" format:"uuid" doc:"where the goods go; default: the warehouse that they came from"`
 	record.External
 }
 
@@ -57,8 +62,8 @@ const maxDrafts = 10
 // Refund refunds a sale, or a part of it, and returns the receipt of the refund. It goes to the shift of the sale if that is open,
 // else to the open shift of the caller's token. See docs/reference/rules.md#refunds.
 //
-// Errors: 404 SALE_NOT_FOUND, SALE_LINE_NOT_FOUND, USER_NOT_FOUND; 412; 409 SALE_IS_REFUND, SALE_ALREADY_REFUNDED,
-// REFUND_QTY_EXCEEDED, REFUND_PAYMENT_EXCEEDED, SHIFT_NOT_OPEN, CASHIER_INACTIVE.
+// Errors: 404 SALE_NOT_FOUND, SALE_LINE_NOT_FOUND, USER_NOT_FOUND, WAREHOUSE_NOT_FOUND; 412; 409 SALE_IS_REFUND, SALE_ALREADY_REFUNDED,
+// REFUND_QTY_EXCEEDED, REFUND_PAYMENT_EXCEEDED, SHIFT_NOT_OPEN, CASHIER_INACTIVE, WAREHOUSE_DELETED.
 func (s *Service) Refund(ctx context.Context, by access.Caller, id uuid.UUID, in RefundInput, storeAnswer StoreAnswer, opts ...db.Option) (Sale, error) {
 	if err := in.check(); err != nil {
 		return Sale{}, err
@@ -69,12 +74,16 @@ func (s *Service) Refund(ctx context.Context, by access.Caller, id uuid.UUID, in
 		return Sale{}, err
 	}
 	defer unlock()
+	at, err := trade.Happened(by, "soldAt", in.SoldAt, s.cfg.DB.Now())
+	if err != nil {
+		return Sale{}, err
+	}
 	for range maxDrafts {
 		var v, sold Sale
-		if v, sold, err = s.draftRefund(ctx, by, id, in); err != nil {
+		if v, sold, err = s.draftRefund(ctx, by, id, in, at); err != nil {
 			return Sale{}, err
 		}
-		v, err = s.store(ctx, by, v, &sold, refunded, storeAnswer, opts)
+		v, err = s.store(ctx, by, v, &sold, at, refunded, storeAnswer, opts)
 		if !errors.Is(err, errClosed) && !errors.Is(err, errRefunded) {
 			return v, err
 		}
@@ -87,7 +96,7 @@ func (s *Service) Refund(ctx context.Context, by access.Caller, id uuid.UUID, in
 }
 
 // draftRefund returns the refund of a sale without its number, and the sale with what it adds to the sale.
-func (s *Service) draftRefund(ctx context.Context, by access.Caller, id uuid.UUID, in RefundInput) (v, sold Sale, err error) {
+func (s *Service) draftRefund(ctx context.Context, by access.Caller, id uuid.UUID, in RefundInput, at *jsontype.Time) (v, sold Sale, err error) {
 	if sold, err = table.Get(ctx, s.cfg.DB, by.Company, id); err != nil {
 		return v, sold, err
 	}
@@ -98,37 +107,66 @@ func (s *Service) draftRefund(ctx context.Context, by access.Caller, id uuid.UUI
 	if err := by.Expect(sold.Version); err != nil {
 		return v, sold, err
 	}
+	v = Sale{Header: Header{Key: record.Key{CompanyID: by.Company}, Fields: Fields{External: in.External}}}
+	plan.Normalise(&v)
+	if err := table.NotTaken(nil, &v)(ctx, s.cfg.DB); err != nil {
+		return v, sold, err
+	}
 	if err := sold.checkParts(parts); err != nil {
 		return v, sold, err
 	}
+	if at != nil && at.Std().Before(sold.SoldAt.Std()) {
+		return v, sold, apierr.InvalidField("soldAt", apierr.Min, "must not be before %s, the time of the sale", sold.SoldAt)
+	}
 	var who cashier
 	var shift uuid.UUID
+	var late bool
 	reads := append(s.readCashier(by, in.CashierID, &who), func(ctx context.Context, q db.Querier) (err error) {
-		shift, err = selectRefundShift(ctx, q, by, sold.ShiftID)
+		shift, late, err = selectRefundShift(ctx, q, by, sold.ShiftID, at)
 		return err
 	})
+	if in.Warehouse != nil {
+		reads = append(reads, func(ctx context.Context, q db.Querier) error {
+			_, ok, err := s.cfg.Stock.FindWarehouse(ctx, q, by.Company, in.Warehouse)
+			return reference.Missing(err, ok, "WAREHOUSE", "warehouseId", *in.Warehouse)
+		})
+	}
 	if err := batchloader.Load(ctx, s.cfg.DB, reads...); err != nil {
 		return v, sold, err
 	}
 	v = sold.refund(parts, record.New(s.cfg.DB.Now()))
-	v.ShiftID, v.CashierID, v.CashierName, v.CreatedByID = shift, who.id, who.name(), by.Actor
+	v.ShiftID, v.Late, v.CashierID, v.CashierName, v.CreatedByID = shift, late, who.id, who.name(), by.Actor
 	v.Reason, v.External = in.Reason, in.External
+	if v.WarehouseID != nil && in.Warehouse != nil {
+		v.WarehouseID = in.Warehouse
+	}
 	plan.Normalise(&v)
 	return v, sold, v.payBack(&sold, in.Payments)
 }
 
-const sqlSelectRefundShift = `SELECT id FROM shifts WHERE company_id = $1 AND (id = $2 OR opened_by_id = $3) AND status = 'open' ORDER BY id = $2 DESC LIMIT 1`
+const (
+	sqlSelectRefundShift = `SELECT id, false FROM shifts WHERE company_id = $1 AND (id = $2 OR opened_by_id = $3) AND status = 'open' ORDER BY id = $2 DESC LIMIT 1`
 
-// selectRefundShift returns the shift of the sale if it is open, else the open shift of the caller's token.
-func selectRefundShift(ctx context.Context, q db.Querier, by access.Caller, ofSale uuid.UUID) (shift uuid.UUID, err error) {
-	err = q.QueryRow(ctx, sqlSelectRefundShift, by.Company, ofSale, by.Actor).Scan(&shift)
+	// A shift that went on until then was changed since, which an index knows.
+	sqlSelectRefundShiftAt = `SELECT id, status = 'closed' FROM shifts WHERE company_id = $1 AND (id = $2 OR opened_by_id = $3) AND opened_at <= $4 AND
+(status = 'open' OR closed_at >= $4 AND updated_at >= $4) ORDER BY id = $2 DESC, opened_at DESC LIMIT 1`
+)
+
+// selectRefundShift returns the shift of the sale if it is open, else the open shift of the caller's token; for a refund of a past time, which
+// of them was open then, and whether it was closed since.
+func selectRefundShift(ctx context.Context, q db.Querier, by access.Caller, ofSale uuid.UUID, at *jsontype.Time) (shift uuid.UUID, late bool, err error) {
+	sql, args := sqlSelectRefundShift, []any{by.Company, ofSale, by.Actor}
+	if at != nil {
+		sql, args = sqlSelectRefundShiftAt, append(args, at.Std())
+	}
+	err = q.QueryRow(ctx, sql, args...).Scan(&shift, &late)
 	if db.IsNoRows(err) {
-		return shift, errNotOpen
+		return shift, false, errNotOpen
 	}
 	if err != nil {
-		return shift, fmt.Errorf("select shift of refund: %w", err)
+		return shift, false, fmt.Errorf("select shift of refund: %w", err)
 	}
-	return shift, nil
+	return shift, late, nil
 }
 
 var errNotOpen = apierr.StateConflict("SHIFT_NOT_OPEN", "the shift of the sale is closed, and this token has no open shift; open one")

@@ -1,7 +1,6 @@
 package sales
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -9,6 +8,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/lineitem"
 )
 
 // part is a quantity of a line of a sale that is to be refunded.
@@ -48,6 +48,7 @@ func (s *Sale) parts(items []RefundItem) ([]part, error) {
 // leftOf is what is left of a line, in the meta of REFUND_QTY_EXCEEDED.
 type leftOf struct {
 	LineID   uuid.UUID `json:"saleLineId"`
+	Name     string    `json:"name"`
 	Qty      money.Qty `json:"qty"`
 	Refunded money.Qty `json:"refundedQty"`
 	Left     money.Qty `json:"left"`
@@ -64,7 +65,7 @@ func (s *Sale) checkParts(parts []part) error {
 	var short []leftOf
 	for _, p := range parts {
 		if left := p.line.Qty - p.line.RefundedQty; p.qty > left {
-			short = append(short, leftOf{p.line.ID, p.line.Qty, p.line.RefundedQty, left})
+			short = append(short, leftOf{p.line.ID, p.line.Name, p.line.Qty, p.line.RefundedQty, left})
 		}
 	}
 	if short != nil {
@@ -92,6 +93,7 @@ func (s *Sale) refund(parts []part, meta record.Meta) Sale {
 	}
 	after := s.refunded()
 	v.Subtotal, v.DiscountAmount, v.Total = after.subtotal-before.subtotal, after.discount-before.discount, after.total-before.total
+	v.Totals = lineitem.WithTaxes(v.Totals, v.Lines)
 	v.RedeemedPoints, v.EarnedPoints = after.redeemed-before.redeemed, after.earned-before.earned
 	s.RefundedTotal = after.total
 	s.PartlyRefunded = slices.ContainsFunc(s.Lines, func(l Line) bool { return l.RefundedQty < l.Qty })
@@ -108,33 +110,13 @@ type refundedAmounts struct {
 func (s *Sale) refunded() (r refundedAmounts) {
 	var shares money.Amount // of the discount and the points
 	for i := range s.Lines {
-		amount, discount := s.Lines[i].shares(s.Lines[i].RefundedQty)
-		r.subtotal, shares = r.subtotal+amount, shares+discount
+		p := s.Lines[i].Part(0, s.Lines[i].RefundedQty)
+		r.subtotal, shares, r.total = r.subtotal+p.Amount, shares+p.DiscountAmount, r.total+p.Total
 	}
-	r.total = r.subtotal - shares
-	r.redeemed = int64(share(money.Amount(s.RedeemedPoints), int64(shares), int64(s.DiscountAmount)+s.RedeemedPoints))
+	r.redeemed = int64(money.Share(money.Amount(s.RedeemedPoints), int64(shares), int64(s.DiscountAmount)+s.RedeemedPoints))
 	r.discount = shares - money.Amount(r.redeemed)
-	r.earned = int64(share(money.Amount(s.EarnedPoints), int64(r.total), int64(s.Total)))
+	r.earned = int64(money.Share(money.Amount(s.EarnedPoints), int64(r.total), int64(s.Total)))
 	return r
-}
-
-// shares returns the amount of a quantity of the line, and its discount. The discount is a share of the amount rather than of
-// the quantity, so that it never grows by more than the amount does.
-func (l *Line) shares(qty money.Qty) (amount, discount money.Amount) {
-	amount = share(l.Amount, int64(qty), int64(l.Qty))
-	return amount, share(l.DiscountAmount, int64(amount), int64(l.Amount))
-}
-
-// share returns n × part / whole, rounded half up; part is at most whole, and a part of nothing is 0.
-func share(n money.Amount, part, whole int64) money.Amount {
-	if whole == 0 {
-		return 0
-	}
-	v, err := money.MulDiv(n, part, whole)
-	if err != nil {
-		panic(fmt.Sprintf("sales: %d of %d is more than all of %d", part, whole, n))
-	}
-	return v
 }
 
 // take returns the line of a refund of a quantity of this line, and adds the quantity to what was refunded of it.
@@ -142,14 +124,13 @@ func (l *Line) take(qty money.Qty) Line {
 	v, before, after := *l, l.RefundedQty, l.RefundedQty+qty
 	l.RefundedQty = after
 	v.ID, v.RefundOfLineID, v.Qty, v.RefundedQty = record.NewID(), &l.ID, qty, 0
-	amount, discount := l.shares(after)
-	amountBefore, discountBefore := l.shares(before)
-	v.Amount, v.DiscountAmount = amount-amountBefore, discount-discountBefore
-	v.Total = v.Amount - v.DiscountAmount
+	p := l.Part(before, qty)
+	v.Amount, v.DiscountAmount, v.TaxAmount, v.Total = p.Amount, p.DiscountAmount, p.TaxAmount, p.Total
+	v.Cost = l.costBetween(before, after)
 	v.Stock = nil
 	for _, item := range l.Stock {
 		all := money.Amount(item.Qty)
-		item.Qty = money.Qty(share(all, int64(after), int64(l.Qty)) - share(all, int64(before), int64(l.Qty)))
+		item.Qty = money.Qty(money.Share(all, int64(after), int64(l.Qty)) - money.Share(all, int64(before), int64(l.Qty)))
 		if item.Qty > 0 {
 			v.Stock = append(v.Stock, item)
 		}

@@ -28,7 +28,7 @@ func TestRefund(t *testing.T) {
 	require.NotEqual(t, id, back["id"])
 	for field, want := range sold {
 		switch field {
-		case "id", "createdAt", "updatedAt", "lines", "payments":
+		case "id", "createdAt", "updatedAt", "soldAt", "lines", "payments":
 		case "number":
 			require.Equal(t, 2.0, back[field], "sales and refunds count together")
 		case "kind":
@@ -111,6 +111,21 @@ func TestShiftOfARefund(t *testing.T) {
 	f.noGaps()
 }
 
+// The warehouse that sold the goods may be gone when they come back.
+func TestRefundToAnotherWarehouse(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	sale := f.sale(f.shift(), "items", []any{map[string]any{"kind": "product", "refId": f.wood, "qty": 3}})
+	require.Equal(t, "-3", f.stock(f.depot, f.wood, uuid.Nil))
+	f.refund(sale["id"], "warehouseId", uuid.New()).Fault(404, "WAREHOUSE_NOT_FOUND")
+	part := []any{map[string]any{"saleLineId": linesOf(sale)[0]["id"], "qty": 1}}
+	require.Equal(t, f.north.String(), f.refund(sale["id"], "warehouseId", f.north, "items", part).OK(200)["warehouseId"])
+	f.refund(sale["id"], "items", part).OK(200)
+	require.Equal(t, []string{"-2", "1"}, []string{f.stock(f.depot, f.wood, uuid.Nil), f.stock(f.north, f.wood, uuid.Nil)})
+	services := f.sale(sale["shiftId"].(string), "items", []any{map[string]any{"kind": "service", "refId": f.fix}})
+	require.Nil(t, f.refund(services["id"], "warehouseId", f.north).OK(200)["warehouseId"], "nothing goes back")
+}
+
 // Taking back points that were spent leaves the client with negative ones.
 func TestRefundOfSpentPoints(t *testing.T) {
 	t.Parallel()
@@ -133,4 +148,14 @@ func TestRefundOfAFreeSale(t *testing.T) {
 	back := f.refund(f.sale(f.shift(), "discountPercent", 100)["id"]).OK(200)
 	require.Equal(t, 0.0, back["total"])
 	require.Empty(t, back["payments"])
+}
+
+// A refund that is told twice is refused as that, although nothing is left to refund.
+func TestRefundsToldTwice(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	id := f.sale(f.shift())["id"].(string)
+	back := f.refund(id, "externalId", "r-1").OK(200)
+	require.Equal(t, back["id"], f.refund(id, "externalId", "r-1").Fault(409, "SALE_EXTERNAL_ID_TAKEN")["meta"].(map[string]any)["id"])
+	f.refund(id).Fault(409, "SALE_ALREADY_REFUNDED")
 }

@@ -52,10 +52,13 @@ type Sale struct {
 // Header is a sale without its lines and payments.
 type Header struct {
 	record.Key
-	ShiftID uuid.UUID `json:"shiftId" format:"uuid"`
-	Number  int64     `json:"number" doc:"sequential number per company, shared by sales and refunds, from 1, without gaps"`
-	Kind    string    `json:"kind" enum:"sale,refund"`
+	ShiftID uuid.UUID     `json:"shiftId" format:"uuid"`
+	Number  int64         `json:"number" doc:"sequential number per company, shared by sales and refunds, from 1, without gaps"`
+	Kind    string        `json:"kind" enum:"sale,refund"`
+	SoldAt  jsontype.Time `json:"soldAt" doc:"when it happened; createdAt, unless the request says otherwise"`
+	Late    bool          `json:"late" doc:"sent after its shift was closed, whose totals it has changed"`
 	lineitem.Totals
+	lineitem.CostSums
 	Fields
 	RedeemedPoints   int64         `json:"redeemedPoints" doc:"loyalty points used as a discount, after discountAmount; 1 point = 1 minor unit"`
 	EarnedPoints     int64         `json:"earnedPoints" doc:"loyalty points that the customer earned"`
@@ -87,9 +90,9 @@ func (h *Header) Reverses() bool { return h.Kind == kindRefund }
 
 // Fields are the fields that API clients set.
 type Fields struct {
+	lineitem.Discounts
 	PaymentMethod    string        `json:"paymentMethod" required:"true" enum:"cash,card,sbp,mixed"`
 	PaymentMethodExt *string       `json:"paymentMethodExt" maxLength:"64" doc:"the client's own name of the method; paymentMethod is then the nearest one"`
-	DiscountPercent  money.Percent `json:"discountPercent" db:"discount_percent_bp"`
 	ReceivedAmount   *money.Amount `json:"receivedAmount" minimum:"0" doc:"cash received; ignored if nothing is paid in cash"`
 	CustomerID       *uuid.UUID    `json:"customerId" format:"uuid"`
 	CustomerName     *string       `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
@@ -103,9 +106,11 @@ type Input struct {
 	ShiftID uuid.UUID   `json:"shiftId" required:"true" format:"uuid"`
 	Items   []LineInput `json:"items" required:"true" minItems:"1" maxItems:"500"`
 	Fields
-	CashierID    *uuid.UUID     `json:"cashierId" format:"uuid" doc:"active user who sold; default: the user of the token"`
-	RedeemPoints int64          `json:"redeemPoints" minimum:"0" maximum:"9007199254740991" doc:"loyalty points of the customer to use as a discount; 1 point = 1 minor unit"`
-	Payments     []PaymentInput `json:"payments" maxItems:"50" doc:"required for mixed; their sum is the total. Without them a sale is paid by one payment"`
+	CashierID     *uuid.UUID     `json:"cashierId" format:"uuid" doc:"active user who sold; default: the user of the token"`
+	MatchCustomer bool           `json:"matchCustomer" doc:"without customerId, the sale belongs to the active client with customerPhone, if there is one"`
+	RedeemPoints  int64          `json:"redeemPoints" minimum:"0" maximum:"9007199254740991" doc:"loyalty points of the customer to use as a discount; 1 point = 1 minor unit"`
+	SoldAt        *jsontype.Time `json:"soldAt" doc:"when it happened, if that is told later, also of a shift that was closed since; default: now"`
+	Payments      []PaymentInput `json:"payments" maxItems:"50" doc:"required for mixed; their sum is the total. Without them a sale is paid by one payment"`
 }
 
 // ChangeFields are the fields of a sale or refund that API clients can change: what was sold and paid stays as it was.
@@ -117,6 +122,7 @@ type LineInput struct{ lineitem.Input }
 // Line is one line of a sale or refund.
 type Line struct {
 	lineitem.Line
+	lineitem.Costing
 	RefundedQty    money.Qty  `json:"refundedQty" doc:"part of qty that was refunded"`
 	RefundOfLineID *uuid.UUID `json:"refundOfLineId" format:"uuid" doc:"line of the sale; only on a refund"`
 }
@@ -165,6 +171,7 @@ func (s *Sale) Derive() {
 	s.Header.Derive()
 	s.deriveLines(s.Lines)
 	s.derivePayments(s.Payments)
+	s.sumCosts()
 	s.LinesCount, s.Words = int32(len(s.Lines)), strconv.FormatInt(s.Number, 10)
 	for i := range s.Payments {
 		s.Payments[i].SortOrder = int32(i)
@@ -192,7 +199,9 @@ func (h *Header) derivePayments(payments []Payment) {
 // TransformSchema implements [huma.SchemaTransformer]. Bounds of requests do not hold for responses, so that they can change
 // compatibly.
 func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
-	s.Properties["receivedAmount"].Minimum = s.Properties["total"].Minimum
+	for _, name := range []string{"receivedAmount", "fixedDiscount"} {
+		s.Properties[name].Minimum = s.Properties["total"].Minimum
+	}
 	return h.Key.TransformSchema(reg, s)
 }
 

@@ -45,6 +45,7 @@ func TestSale(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"id": first["id"], "kind": "product", "refId": f.wood.String(), "variantId": nil, "sku": "W-1", "name": "Wood", "unit": "m", "qty": 1.5,
 		"unitPrice": 1149.0, "amount": 1724.0, "discountAmount": 216.0, "total": 1508.0, "sortOrder": 0.0,
+		"discountPercent": 0.0, "fixedDiscount": 0.0, "taxRateId": nil, "taxRate": nil, "taxAmount": 0.0,
 		"refundedQty": 0.0, "refundOfLineId": nil,
 		"modifiers": []any{map[string]any{"optionId": f.gift.String(), "name": "Gift wrap", "surcharge": 150.0, "qty": 1.0}},
 	}, first)

@@ -12,16 +12,21 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/numbering"
+	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/document"
+	"github.com/tradegrid/tradegrid/services/business/lineitem"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
 // Clients reads the customers of sales and changes their loyalty points.
 type Clients interface {
 	document.Clients
+	document.Matcher
 	// AddPoints queues a change of the client's points; redeeming more than the client has is 409 LOYALTY_POINTS_INSUFFICIENT.
 	AddPoints(tx *db.Tx, company tenant.ID, client uuid.UUID, delta int64, reason string, sale *uuid.UUID)
+	// Enter queues an entry in the ledger of the client.
+	Enter(tx *db.Tx, company tenant.ID, client uuid.UUID, e trade.LedgerEntry)
 }
 
 // Stock is the warehouse as sales use it.
@@ -55,11 +60,15 @@ type Config struct {
 	DB         *db.DB
 	Numbers    *numbering.Committer
 	Catalog    document.Catalog
+	Taxes      document.TaxRates
 	Clients    Clients
 	Stock      Stock
 	Users      Users
 	Branches   Branches
 	PriceLists document.PriceLists
+
+	// Letter writes the mail that has the receipt of a sale; nil = there are no mails.
+	Letter func(ctx context.Context, by access.Caller, v Sale) (ownermail.Notice, error)
 }
 
 // Service manages the sales and shifts of all companies.
@@ -70,7 +79,7 @@ type Service struct {
 
 // New returns a service.
 func New(cfg Config) *Service {
-	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists}}
+	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Taxes: cfg.Taxes, Clients: cfg.Clients, PriceLists: cfg.PriceLists}}
 }
 
 // Update changes the external id and the metadata of a sale or refund.
@@ -79,15 +88,21 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		fields := ChangeFields{v.External}
 		in.Apply(&fields)
 		v.External = fields.External
-		return s.nameCashier(ctx, tx, by.Company, v.cashier())
+		return s.nameCashier(ctx, tx, by, v.cashier())
 	}, updated)
 }
 
-// Get reads one sale with its lines and payments.
-func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Sale, error) {
+// Get reads one sale with its lines and payments, and with its costs on request.
+func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID, in Shown) (Sale, error) {
+	if err := lineitem.Include(in.Include).Admit(by); err != nil {
+		return Sale{}, err
+	}
 	v, err := table.Get(ctx, s.cfg.DB, by.Company, id)
 	if err != nil {
 		return v, err
 	}
-	return v, s.nameCashier(ctx, s.cfg.DB, by.Company, v.cashier())
+	if lineitem.Include(in.Include).Costs() {
+		v.showCosts()
+	}
+	return v, s.nameCashier(ctx, s.cfg.DB, by, v.cashier())
 }

@@ -93,7 +93,7 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 	f.clients = clients.New(clients.Config{DB: d, Users: f.n})
 	f.store = warehouse.New(warehouse.Config{DB: d, Products: f.n, Users: f.n})
 	f.s = sales.New(sales.Config{
-		DB: d, Numbers: numbering.New(numbering.Config{DB: d}), Catalog: f.n, Clients: f.clients, Stock: f.store, Users: f.n, Branches: f.n, PriceLists: f.n,
+		DB: d, Numbers: numbering.New(numbering.Config{DB: d}), Catalog: f.n, Clients: f.clients, Stock: f.store, Users: f.n, Branches: f.n, PriceLists: f.n, Taxes: f.n.TaxRates,
 	})
 	f.server = apitest.New(t, d, func(api *httpapi.API) {
 		f.s.Register(api)
@@ -197,7 +197,7 @@ func (f *kit) readShift(id string) map[string]any {
 func (f *kit) receive(warehouseID, product uuid.UUID, qty int64) {
 	f.t.Helper()
 	require.NoError(f.t, f.d.RunTx(context.Background(), "test", func(ctx context.Context, tx *db.Tx) error {
-		_, err := f.store.SetStock(ctx, tx, f.caller(), warehouse.Adjustment{ProductID: product, WarehouseID: warehouseID, TargetQty: qty, Reason: "count"})
+		_, err := f.store.SetStock(ctx, tx, f.caller(), warehouse.Adjustment{ProductID: product, WarehouseID: warehouseID, TargetQty: &qty, Reason: "count"})
 		return err
 	}))
 }

@@ -51,8 +51,14 @@ type ShiftFields struct {
 	CashierID   *uuid.UUID   `json:"cashierId" format:"uuid" db:",insert" doc:"active user who is responsible for the drawer; default: the user of the token"`
 }
 
+// OpenInput is the body of a new shift.
+type OpenInput struct {
+	ShiftFields
+	OpenedAt *jsontype.Time `json:"openedAt" doc:"when it was opened, if that is told later; default: now"`
+}
+
 // SchemaName implements [jsontype.Named].
-func (ShiftFields) SchemaName() string { return "ShiftFields" }
+func (OpenInput) SchemaName() string { return "ShiftFields" }
 
 // Totals are what the sales of a shift add up to.
 type Totals struct {
@@ -73,7 +79,8 @@ type totalsByMethod struct {
 
 // CloseInput is the body of the end of a shift.
 type CloseInput struct {
-	ClosingCash *money.Amount `json:"closingCash" minimum:"0" doc:"cash that was counted"`
+	ClosingCash *money.Amount  `json:"closingCash" minimum:"0" doc:"cash that was counted"`
+	ClosedAt    *jsontype.Time `json:"closedAt" doc:"when it was closed, if that is told later; default: now"`
 }
 
 // SchemaName implements [jsontype.Named].
@@ -110,7 +117,7 @@ func (s *Shift) Derive() {
 }
 
 func (s *Shift) cashier() cashierField {
-	return cashierField{s.CashierID, &s.OpenedByID, &s.CashierName}
+	return cashierField{s.CashierID, &s.CashierName}
 }
 
 // closed is the 409 of a sale into a closed shift.
@@ -144,14 +151,14 @@ const shiftsTable = db.Table("shifts")
 // A sale and the end of its shift wait for each other at the shift's row: the sale is in the totals, or the shift is closed.
 var sqlAddTotals = shiftsTable.Update(`SET sales_count = sales_count + $3, refunds_count = refunds_count + $4, sales_total = sales_total + $5,
 refunds_total = refunds_total + $6, cash_total = cash_total + $7, card_total = card_total + $8, sbp_total = sbp_total + $9,
-version = version + 1, ev_pos = GREATEST(ev_pos + 1, $10), updated_at = $11
-WHERE company_id = $1 AND id = $2 AND status = 'open'`)
+version = version + 1, ev_pos = GREATEST(ev_pos + 1, $10), updated_at = GREATEST(updated_at, $11)
+WHERE company_id = $1 AND id = $2 AND CASE WHEN $12::BOOL THEN closed_at >= $13::TIMESTAMPTZ ELSE status = 'open' END`)
 
-// addTotals queues the document's part in the totals of its shift. If the shift was closed in the meantime, the transaction
-// fails with errClosed.
+// addTotals queues the document's part in the totals of its shift. If the shift was closed in the meantime, or ended before
+// a document that comes late, the transaction fails with errClosed.
 func addTotals(tx *db.Tx, company tenant.ID, s *Sale) {
 	t, m := totalsOf(s), record.New(tx.Now())
-	tx.Queue(sqlAddTotals, company, s.ShiftID, t.SalesCount, t.RefundsCount, t.SalesTotal, t.RefundsTotal, t.CashTotal, t.CardTotal, t.SBPTotal, m.EvPos, m.UpdatedAt).
+	tx.Queue(sqlAddTotals, company, s.ShiftID, t.SalesCount, t.RefundsCount, t.SalesTotal, t.RefundsTotal, t.CashTotal, t.CardTotal, t.SBPTotal, m.EvPos, m.UpdatedAt, s.Late, s.SoldAt).
 		Expect(1, errClosed).OnConstraint("shifts_totals_chk", errTotals)
 }
 

@@ -34,6 +34,7 @@ type Search struct {
 	DateFrom        jsontype.Date `query:"dateFrom" required:"true" doc:"first day, in the time zone of each resource"`
 	DateTo          jsontype.Date `query:"dateTo" required:"true" doc:"last day; at most 31 days"`
 	DurationMinutes *int32        `query:"durationMinutes" minimum:"5" maximum:"1440" doc:"of the slots; default: that of the service, or else slotStepMinutes of each resource"`
+	StepMinutes     *int32        `query:"stepMinutes" minimum:"5" maximum:"1440" doc:"from the start of a slot to that of the next; default: their duration, so that none overlap"`
 	Headcount       *int32        `query:"headcount" minimum:"1" maximum:"1000000" doc:"people; resources with a lower capacity have no slots"`
 	FreeOnly        bool          `query:"freeOnly" default:"true" doc:"only slots that can be booked now"`
 }
@@ -76,7 +77,7 @@ func (s *Service) Availability(ctx context.Context, by access.Caller, in Search)
 	if err != nil {
 		return Availability{}, err
 	}
-	found, service, err := s.searched(ctx, by.Company, in)
+	found, service, err := s.searched(ctx, by.Company, in, days)
 	if err != nil {
 		return Availability{}, err
 	}
@@ -84,10 +85,10 @@ func (s *Service) Availability(ctx context.Context, by access.Caller, in Search)
 	slots := 0
 	for i, r := range found {
 		grids[i] = make([][]interval, len(days))
-		step, ok := in.step(r, service)
+		length, ok := in.length(r.Resource, service)
 		for j, day := range days {
 			if ok {
-				grids[i][j] = r.grid(day, step)
+				grids[i][j] = r.grid(day, length, stepOf(in.StepMinutes, length))
 				slots += len(grids[i][j])
 			}
 		}
@@ -95,12 +96,12 @@ func (s *Service) Availability(ctx context.Context, by access.Caller, in Search)
 			return Availability{}, apierr.InvalidField("dateTo", apierr.Max, "the number of slots in these days exceeds %d; ask for fewer days or resources", maxSearchSlots)
 		}
 	}
-	uses, err := s.searchedUses(ctx, by.Company, found, days)
+	now := s.cfg.DB.Now()
+	uses, err := s.searchedUses(ctx, by.Company, found, days, now)
 	if err != nil {
 		return Availability{}, err
 	}
 	out := Availability{Resources: make([]ResourceAvailability, len(found))}
-	now := s.cfg.DB.Now()
 	for i, r := range found {
 		if err := ctx.Err(); err != nil {
 			return Availability{}, fmt.Errorf("compute availability: %w", err)
@@ -108,7 +109,7 @@ func (s *Service) Availability(ctx context.Context, by access.Caller, in Search)
 		taken := occupancyOf(uses[r.ID])
 		of := ResourceAvailability{ResourceID: r.ID, ResourceName: r.Name, TimeZone: r.TimeZone, Days: make([]DayAvailability, len(days))}
 		for j, day := range days {
-			slots := r.slots(grids[i][j], taken, now)
+			slots := r.slots(grids[i][j], r.buffer(service), taken, now)
 			if in.FreeOnly {
 				slots = slices.DeleteFunc(slots, func(s Slot) bool { return !s.Free })
 			}
@@ -144,44 +145,43 @@ func (in Search) days() ([]jsontype.Date, error) {
 	return days, nil
 }
 
-// step is the duration of the slots of a resource; ok is false if it has none.
-func (in Search) step(r Resource, service *trade.BookedService) (step time.Duration, ok bool) {
+// length is the duration of the slots of a resource; ok is false if it has none.
+func (in Search) length(r Resource, service *trade.BookedService) (length time.Duration, ok bool) {
 	if in.Headcount != nil && r.Capacity != nil && *in.Headcount > *r.Capacity {
 		return 0, false
 	}
-	step, ok = r.step(service)
+	length, ok = r.length(service)
 	if in.DurationMinutes != nil {
-		step = time.Duration(*in.DurationMinutes) * time.Minute
+		length = time.Duration(*in.DurationMinutes) * time.Minute
 	}
-	return step, ok
+	return length, ok
 }
 
 // providesService is the condition of resources that a service can be booked with.
-const providesService = `(service_ids = ARRAY[]::UUID[] OR service_ids @> ARRAY[$2::UUID])`
+const providesService = `(service_ids = ARRAY[]::UUID[] AND NOT only_listed_services OR service_ids @> ARRAY[$2::UUID])`
 
 const orderOfSearch = ` ORDER BY sort_order, name, id`
 
 var (
 	sqlSelectNamed      = "SELECT " + resourcePlan.SelectList("") + ` FROM scheduling_resources WHERE company_id = $1 AND id = ANY($2::UUID[])` + orderOfSearch
 	sqlSelectProviders  = "SELECT " + resourcePlan.SelectList("") + ` FROM scheduling_resources WHERE company_id = $1 AND is_active AND ` + providesService + orderOfSearch + ` LIMIT $3`
-	sqlSelectUsesOfMany = `SELECT resource_id, start_at, end_at, FALSE FROM bookings
+	sqlSelectUsesOfMany = `SELECT resource_id, ` + columnsOfUses + ` FROM bookings
 WHERE company_id = $1 AND resource_id = ANY($2::UUID[]) AND start_at > $3 AND start_at < $4 AND status IN ('pending', 'confirmed', 'completed')
+UNION ALL SELECT resource_id, ` + columnsOfUses + ` FROM booking_holds
+WHERE company_id = $1 AND resource_id = ANY($2::UUID[]) AND start_at > $3 AND start_at < $4 AND expires_at > $6
 UNION ALL SELECT resource_id, start_at, end_at, TRUE FROM venue_uses WHERE company_id = $1 AND resource_id = ANY($2::UUID[]) AND start_at < $4 AND end_at > $3
 LIMIT $5`
 )
 
-// searched reads the resources and the service of a search in one round trip.
-func (s *Service) searched(ctx context.Context, company tenant.ID, in Search) (found []Resource, service *trade.BookedService, err error) {
+// searched reads the resources of a search, with their exceptions on the days, and the service.
+func (s *Service) searched(ctx context.Context, company tenant.ID, in Search, days []jsontype.Date) (found []Schedule, service *trade.BookedService, err error) {
 	sql, args := sqlSelectNamed, []any{company, in.ResourceIDs}
 	if len(in.ResourceIDs) == 0 {
 		sql, args = sqlSelectProviders, []any{company, *in.ServiceID, maxSearchResources + 1}
 	}
-	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) error {
-		rows, err := q.Query(ctx, sql, args...)
-		if err != nil {
-			return fmt.Errorf("select resources: %w", err)
-		}
-		found, err = pgx.CollectRows(rows, db.RowTo(func(r *Resource) []any { return resourcePlan.Targets(r) }))
+	var rs []Resource
+	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) (err error) {
+		rs, err = db.Collect(ctx, q, "select resources", db.RowTo(func(r *Resource) []any { return resourcePlan.Targets(r) }), sql, args...)
 		return err
 	}}
 	if in.ServiceID != nil {
@@ -191,24 +191,25 @@ func (s *Service) searched(ctx context.Context, company tenant.ID, in Search) (f
 		return nil, nil, err
 	}
 	for i, id := range in.ResourceIDs {
-		if !slices.ContainsFunc(found, func(r Resource) bool { return r.ID == id }) {
+		if !slices.ContainsFunc(rs, func(r Resource) bool { return r.ID == id }) {
 			return nil, nil, reference.Missing(nil, false, "RESOURCE", fmt.Sprintf("resourceIds[%d]", i), id)
 		}
 	}
-	if len(found) > maxSearchResources {
+	if len(rs) > maxSearchResources {
 		return nil, nil, apierr.InvalidField("resourceIds", apierr.Required, "more than %d resources provide the service; name up to %d of them", maxSearchResources, maxSearchResources)
 	}
-	return found, service, nil
+	found, err = s.schedules(ctx, company, rs, interval{time.Time(days[0]), time.Time(days[len(days)-1]).Add(oneDay)})
+	return found, service, err
 }
 
 // searchedUses reads what takes the resources on the days, wherever on Earth these begin and end.
-func (s *Service) searchedUses(ctx context.Context, company tenant.ID, found []Resource, days []jsontype.Date) (map[uuid.UUID][]use, error) {
+func (s *Service) searchedUses(ctx context.Context, company tenant.ID, found []Schedule, days []jsontype.Date, now time.Time) (map[uuid.UUID][]use, error) {
 	ids := make([]uuid.UUID, len(found))
 	for i, r := range found {
 		ids[i] = r.ID
 	}
 	first, behind := time.Time(days[0]).Add(-oneDay), time.Time(days[len(days)-1]).Add(3*oneDay)
-	rows, err := s.cfg.DB.Query(ctx, sqlSelectUsesOfMany, company, ids, first.Add(-maxDuration-time.Second), behind, maxSearchUses+1)
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectUsesOfMany, company, ids, first.Add(-maxDuration-2*maxBuffer-time.Second), behind.Add(2*maxBuffer), maxSearchUses+1, now)
 	if err != nil {
 		return nil, fmt.Errorf("select uses of resources: %w", err)
 	}

@@ -22,16 +22,21 @@ type Booking struct {
 	record.Key
 	Number int64 `json:"number" db:",insert" search:"text" doc:"sequential number per company, from 1, without gaps"`
 	BookingFields
-	ResourceName string         `json:"resourceName" doc:"when it was booked"`
-	ServiceName  *string        `json:"serviceName" doc:"when it was booked"`
-	EndAt        jsontype.Time  `json:"endAt"`
-	Status       string         `json:"status" enum:"pending,confirmed,completed,no_show,cancelled"`
-	Price        *money.Amount  `json:"price" doc:"minor units; null without a service"`
-	CancelReason *string        `json:"cancelReason"`
-	CreatedByID  *uuid.UUID     `json:"createdById" format:"uuid" db:",insert"`
-	ConfirmedAt  *jsontype.Time `json:"confirmedAt"`
-	CompletedAt  *jsontype.Time `json:"completedAt"`
-	CancelledAt  *jsontype.Time `json:"cancelledAt"`
+	ResourceName        string         `json:"resourceName" doc:"when it was booked"`
+	ServiceName         *string        `json:"serviceName" doc:"when it was booked"`
+	EndAt               jsontype.Time  `json:"endAt"`
+	BufferBeforeMinutes int32          `json:"bufferBeforeMinutes" doc:"that the resource keeps free before it; when it was booked or moved"`
+	BufferAfterMinutes  int32          `json:"bufferAfterMinutes" doc:"that the resource keeps free after it; when it was booked or moved"`
+	Status              string         `json:"status" enum:"pending,confirmed,completed,no_show,cancelled"`
+	Price               *money.Amount  `json:"price" doc:"minor units; null without a service"`
+	CancelReason        *string        `json:"cancelReason"`
+	CreatedByID         *uuid.UUID     `json:"createdById" format:"uuid" db:",insert"`
+	ConfirmedAt         *jsontype.Time `json:"confirmedAt"`
+	CompletedAt         *jsontype.Time `json:"completedAt"`
+	CancelledAt         *jsontype.Time `json:"cancelledAt"`
+	PublicURL           *string        `json:"publicUrl" db:"-" doc:"link by which the customer can confirm, move and cancel the booking without signing in; null if the company has none, for a booking that is over by its status, without the scope clients:read, and in events and exports"`
+	LinkNumber          int32          `json:"-"` // counts the customers that links were made for
+	ReminderAt          *jsontype.Time `json:"-"` // when the next reminder is due; nil = there is none
 	record.Meta
 }
 
@@ -56,14 +61,15 @@ type BookingFields struct {
 type BookingFilter struct {
 	list.Params
 	list.ByExternal
-	Number     *int64     `query:"number" minimum:"1" where:"number = ?"`
-	Sort       string     `query:"sort" enum:"startAt,createdAt,number"`
-	ResourceID *uuid.UUID `query:"resourceId" format:"uuid" where:"resource_id = ?"`
-	ServiceID  *uuid.UUID `query:"serviceId" format:"uuid" where:"service_id = ?"`
-	ClientID   *uuid.UUID `query:"clientId" format:"uuid" where:"client_id = ?"`
-	Status     []string   `query:"status" enum:"pending,confirmed,completed,no_show,cancelled" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
-	DateFrom   *list.From `query:"dateFrom" where:"start_at >= ?" doc:"startAt at or after"`
-	DateTo     *list.To   `query:"dateTo" where:"start_at <= ?" doc:"startAt at or before"`
+	Number        *int64     `query:"number" minimum:"1" where:"number = ?"`
+	Sort          string     `query:"sort" enum:"startAt,createdAt,number"`
+	ResourceID    *uuid.UUID `query:"resourceId" format:"uuid" where:"resource_id = ?"`
+	ServiceID     *uuid.UUID `query:"serviceId" format:"uuid" where:"service_id = ?"`
+	ClientID      *uuid.UUID `query:"clientId" format:"uuid" where:"client_id = ?"`
+	CustomerPhone string     `query:"customerPhone" maxLength:"32" doc:"any spelling of the number; without a country code it is one of the country of the company"`
+	Status        []string   `query:"status" enum:"pending,confirmed,completed,no_show,cancelled" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
+	DateFrom      *list.From `query:"dateFrom" where:"start_at >= ?" doc:"startAt at or after"`
+	DateTo        *list.To   `query:"dateTo" where:"start_at <= ?" doc:"startAt at or before"`
 }
 
 // defaultSource is the source of a booking whose request names none. Its external ids need not be unique.
@@ -77,8 +83,10 @@ func findBooking(ctx context.Context, q db.Querier, company tenant.ID, source, e
 	return bookings.FindExternal(ctx, q, company, source, externalID)
 }
 
+const bookingRows = db.Table("bookings")
+
 var (
-	bookings     = resource.Of[Booking]("bookings", "BOOKING").OnWrite(countSummed)
+	bookings     = resource.Of[Booking](bookingRows, "BOOKING").OnWrite(countSummed)
 	bookingItems = list.Of[Booking, BookingFilter]("bookings", list.Spec{Permanent: true})
 )
 
@@ -89,6 +97,11 @@ func (b *Booking) Normalise() {
 }
 
 func (b *Booking) interval() interval { return interval{b.StartAt.Std(), b.EndAt.Std()} }
+
+func (b *Booking) buffer() buffer { return buffer{b.BufferBeforeMinutes, b.BufferAfterMinutes} }
+
+// taken is the time that the booking takes of its resource.
+func (b *Booking) taken() interval { return b.buffer().around(b.interval()) }
 
 // calendarEntry is what the calendar shows of the booking; nil for nothing.
 func (b *Booking) calendarEntry() *trade.CalendarEntry {

@@ -23,8 +23,8 @@ func TestNewBooking(t *testing.T) {
 	want := object{
 		"id": b["id"], "companyId": k.Principal.Company.String(), "number": 1.0, "resourceId": r, "resourceName": "Ann", "serviceId": s, "serviceName": "Haircut",
 		"clientId": client, "customerName": "Bo", "customerPhone": "+49 30 12345678", "customerEmail": "bo@example.com", "startAt": "2040-01-03T09:00:00.123Z",
-		"endAt": "2040-01-03T09:45:00.123Z", "durationMinutes": 45.0, "status": "pending", "headcount": 3.0, "price": 750.0, "note": "n", "source": "api",
-		"cancelReason": nil, "externalId": "web-1", "metadata": object{}, "createdById": k.Principal.Actor.String(), "confirmedAt": nil, "completedAt": nil, "cancelledAt": nil,
+		"endAt": "2040-01-03T09:45:00.123Z", "durationMinutes": 45.0, "bufferBeforeMinutes": 0.0, "bufferAfterMinutes": 0.0, "status": "pending", "headcount": 3.0, "price": 750.0, "note": "n", "source": "api",
+		"cancelReason": nil, "externalId": "web-1", "metadata": object{}, "createdById": k.Principal.Actor.String(), "confirmedAt": nil, "completedAt": nil, "cancelledAt": nil, "publicUrl": nil,
 		"version": 1.0, "createdAt": b["createdAt"], "updatedAt": b["updatedAt"],
 	}
 	require.Equal(t, want, b)
@@ -37,9 +37,11 @@ func TestNewBooking(t *testing.T) {
 	require.Equal(t, []any{"Haircut: Bo", "booking", b["startAt"], b["endAt"], r, b["id"], nil, client, "pending", false},
 		[]any{entry["title"], entry["kind"], entry["startAt"], entry["endAt"], entry["resourceId"], entry["bookingId"], entry["dealId"], entry["clientId"], entry["status"], entry["allDay"]})
 
+	told := k.book(r, at("18:00"), "source", "site", "externalId", "7").OK(201)
+	require.Equal(t, told["id"], k.book(r, at("18:00"), "source", "site", "externalId", "7").Fault(409, "BOOKING_EXTERNAL_ID_TAKEN")["meta"].(object)["id"], "not as a slot that is taken")
 	require.Equal(t, client, k.book(r, at("11:00"), "customerPhone", "30 123-45678").OK(201)["clientId"], "phone numbers are compared without their spelling")
 	plain := k.book(r, at("12:00"), "customerPhone", "unknown").OK(201)
-	require.Equal(t, []any{3.0, nil, nil, nil, nil, 30.0, at("12:30")},
+	require.Equal(t, []any{4.0, nil, nil, nil, nil, 30.0, at("12:30")},
 		[]any{plain["number"], plain["serviceId"], plain["serviceName"], plain["price"], plain["clientId"], plain["durationMinutes"], plain["endAt"]}, "the step of the resource is the duration")
 	long := k.book(r, at("13:00"), "durationMinutes", 90, "serviceId", s, "clientId", client).OK(201)
 	require.Equal(t, []any{90.0, 1500.0, client}, []any{long["durationMinutes"], long["price"], long["clientId"]})

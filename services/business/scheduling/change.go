@@ -32,7 +32,7 @@ func (s *Service) CreateBooking(ctx context.Context, tx *db.Tx, by access.Caller
 	if err != nil {
 		return Booking{}, err
 	}
-	b := Booking{Key: record.Key{ID: tx.NewID()}, BookingFields: in, Status: statusPending}
+	b := Booking{Key: record.Key{ID: tx.NewID(), CompanyID: by.Company}, BookingFields: in, Status: statusPending}
 	b.Source = cmp.Or(b.Source, defaultSource)
 	if by.Actor != uuid.Nil {
 		b.CreatedByID = &by.Actor
@@ -44,10 +44,14 @@ func (s *Service) CreateBooking(ctx context.Context, tx *db.Tx, by access.Caller
 		return Booking{}, err
 	}
 	touchResource(tx, by.Company, r.ID)
+	b.planReminder(by, tx.Now())
 	if b, err = bookings.Create(ctx, tx, by, b, created); err != nil {
 		return Booking{}, err
 	}
-	return b, s.cfg.Calendar.Sync(ctx, tx, by, nil, b.calendarEntry())
+	if err := s.cfg.Calendar.Sync(ctx, tx, by, nil, b.calendarEntry()); err != nil {
+		return Booking{}, err
+	}
+	return s.linked(by, b, s.tell(ctx, tx, by, b, letterCreated))
 }
 
 // UpdateBooking changes a booking. A new time, resource or service is checked as for a new booking, and possible only
@@ -67,11 +71,20 @@ func (s *Service) UpdateBooking(ctx context.Context, tx *db.Tx, by access.Caller
 		return snapshot.Before, err
 	}
 	var events []event.Event[Booking]
+	letter := ""
 	if b.isRescheduled(snapshot.Before) {
-		events = append(events, rescheduled)
+		events, letter = append(events, rescheduled), letterMoved
 		touchResource(tx, by.Company, r.ID)
+		b.planReminder(by, tx.Now())
 	}
-	return b, s.store(ctx, tx, by, snapshot.Before, func() error { return bookings.Store(ctx, tx, by, snapshot, &b, events...) }, &b)
+	if b.isOfOther(snapshot.Before) {
+		b.LinkNumber++
+		letter = letterCreated
+	}
+	if err := s.store(ctx, tx, by, snapshot.Before, func() error { return bookings.Store(ctx, tx, by, snapshot, &b, events...) }, &b); err != nil {
+		return b, err
+	}
+	return s.linked(by, b, s.tell(ctx, tx, by, b, letter))
 }
 
 // lockBoth locks the resource that a booking is about to have, to = nil for its own, and then the booking: every change
@@ -133,11 +146,11 @@ func (s *Service) complete(ctx context.Context, tx *db.Tx, by access.Caller, id 
 		return b, err
 	}
 	if b.Status == statusNoShow {
-		uses, err := selectUses(ctx, tx, by.Company, r.ID, b.interval(), b.ID)
+		uses, err := selectUses(ctx, tx, by.Company, r.ID, b.taken(), b.ID, tx.Now())
 		if err != nil {
 			return b, err
 		}
-		if err := r.checkPlace(uses, b.interval()); err != nil {
+		if err := r.checkPlace(uses, b.interval(), b.buffer()); err != nil {
 			return b, err
 		}
 		touchResource(tx, by.Company, r.ID)
@@ -152,7 +165,10 @@ func (s *Service) move(ctx context.Context, tx *db.Tx, by access.Caller, b Booki
 	}
 	snapshot := bookings.Snapshot(b)
 	b.enter(to, reason, tx.Now())
-	return b, s.store(ctx, tx, by, snapshot.Before, func() error { return bookings.Store(ctx, tx, by, snapshot, &b, moves[to], statusChanged) }, &b)
+	if err := s.store(ctx, tx, by, snapshot.Before, func() error { return bookings.Store(ctx, tx, by, snapshot, &b, moves[to], statusChanged) }, &b); err != nil {
+		return b, err
+	}
+	return s.linked(by, b, s.tell(ctx, tx, by, b, letterOf[to]))
 }
 
 // Confirm confirms a booking.
@@ -205,7 +221,7 @@ func (b *Booking) checkRules(r Resource, before Booking, found found, now time.T
 	case moved && !r.IsActive:
 		return apierr.StateConflict("RESOURCE_INACTIVE", "the resource is not active; activate it or choose another").With("resourceId", r.ID)
 	case b.isRescheduled(before) && !r.provides(b.ServiceID):
-		return apierr.StateConflict("RESOURCE_SERVICE_MISMATCH", "the resource does not provide the service; choose one of its serviceIds or another resource").
+		return apierr.StateConflict("RESOURCE_SERVICE_MISMATCH", "the resource does not provide the service; choose one of its serviceIds, none if it has none, or another resource").
 			With("resourceId", r.ID).With("serviceId", b.ServiceID).With("allowed", r.ServiceIDs)
 	case found.service != nil && found.service.Hidden && !record.Same(before.ServiceID, b.ServiceID):
 		return apierr.StateConflict("CATALOG_ITEM_HIDDEN", "serviceId: the service is hidden; make it active, or choose another").
@@ -214,13 +230,13 @@ func (b *Booking) checkRules(r Resource, before Booking, found found, now time.T
 		return document.CheckClient(found.client, "clientId", b.ClientID)
 	case !b.StartAt.Std().Equal(before.StartAt.Std()) && b.StartAt.Std().Before(now.Add(-grace)):
 		return apierr.StateConflict("BOOKING_IN_PAST", "startAt: %s is in the past; choose a later time", b.StartAt).With("now", now.UTC().Format(time.RFC3339))
-	case moved && !r.isOpen(b.interval()):
+	case moved && !r.Schedule(found.exceptions).isOpen(b.interval()):
 		return apierr.StateConflict("BOOKING_OUTSIDE_WORKING_HOURS", "the resource does not work from %s to %s; GET /scheduling/bookings/slots lists its slots", b.StartAt, b.EndAt).
 			With("resourceId", r.ID).With("timeZone", r.TimeZone)
 	case (moved || !record.Same(before.Headcount, b.Headcount)) && b.Headcount != nil && r.Capacity != nil && *b.Headcount > *r.Capacity:
 		return capacityExceeded("headcount", *b.Headcount, *r.Capacity)
-	case moved:
-		return r.checkPlace(found.uses, b.interval())
+	case moved || b.buffer() != before.buffer():
+		return r.checkPlace(found.uses, b.interval(), b.buffer())
 	}
 	return nil
 }

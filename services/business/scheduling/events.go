@@ -14,8 +14,16 @@ var (
 		`POST /scheduling/bookings/$booking/confirm`,
 		`POST /scheduling/bookings/$booking/no-show`,
 	)
+	reminder = event.With("booking.reminder", "A booking is about to begin, as long before as the company has set.", func(_, _ *Booking) remindedOf { return remindedOf{} }).
+			NotByClients("the platform raises it before a booking begins, at the times that the company has set")
 	cancelled     = event.New[Booking]("booking.cancelled", "A booking was cancelled; booking.status_changed is sent as well.").By(`POST /scheduling/bookings/$booking/cancel {"reason":"triggered"}`)
 	statusChanged = event.With("booking.status_changed", "The status of a booking changed.", previousStatus).By(`POST /scheduling/bookings/$booking/confirm`)
+)
+
+var (
+	exceptionCreated = event.New[Exception]("schedule.exception.created", "A day off, or other hours on some days, was entered for a resource or for all.").By(`$exception`)
+	exceptionUpdated = event.New[Exception]("schedule.exception.updated", "A day off, or other hours on some days, was changed.").By(`PATCH /scheduling/exceptions/$exception {"name":"Stocktaking"}`)
+	exceptionDeleted = event.New[Exception]("schedule.exception.deleted", "A day off, or other hours on some days, was deleted; data is its last state.").By(`DELETE /scheduling/exceptions/$exception`)
 )
 
 // moved holds the fields that booking.status_changed adds to the booking.

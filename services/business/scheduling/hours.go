@@ -28,17 +28,26 @@ func minutes(clock string) int {
 	return int(clock[0]-'0')*600 + int(clock[1]-'0')*60 + int(clock[3]-'0')*10 + int(clock[4]-'0')
 }
 
-// checkHours reports intervals that are empty or overlap another one of their weekday.
-func checkHours(faults *apierr.Fields, all []WorkingHours) {
+// checkOpenHours reports intervals that are empty or overlap another one.
+func checkOpenHours(faults *apierr.Fields, all []OpenHours) {
+	hours := make([]WorkingHours, len(all))
 	for i, h := range all {
-		path := fmt.Sprintf("workingHours[%d]", i)
+		hours[i] = WorkingHours{From: h.From, To: h.To}
+	}
+	checkHours(faults, "hours", hours)
+}
+
+// checkHours reports intervals that are empty or overlap another one of their weekday.
+func checkHours(faults *apierr.Fields, field string, all []WorkingHours) {
+	for i, h := range all {
+		path := fmt.Sprintf("%s[%d]", field, i)
 		if minutes(h.From) >= minutes(h.To) {
 			faults.Add(path+".to", apierr.Min, "must be after from, which is %s; divide hours across midnight in two, up to 24:00 and from 00:00", h.From)
 			continue
 		}
 		for j, other := range all[:i] {
 			if other.Weekday == h.Weekday && minutes(other.From) < minutes(h.To) && minutes(h.From) < minutes(other.To) {
-				faults.Add(path, apierr.Conflict, "overlaps workingHours[%d]; join them", j)
+				faults.Add(path, apierr.Conflict, "overlaps %s[%d]; join them", field, j)
 				break
 			}
 		}
@@ -54,37 +63,45 @@ func (i interval) overlaps(other interval) bool {
 }
 
 // open returns the intervals of one local day in which the resource can be booked, in ascending order.
-func (r Resource) open(year int, month time.Month, day int, zone *time.Location) []interval {
-	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	weekday := int32(date.Weekday()+6)%7 + 1
+func (s Schedule) open(year int, month time.Month, day int, zone *time.Location) []interval {
+	date := jsontype.Date(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
 	var out []interval
-	add := func(from, to string) {
-		i := interval{jsontype.Date(date).At(minutes(from), zone), jsontype.Date(date).At(minutes(to), zone)}
+	for _, h := range s.hoursOn(date) {
+		i := interval{date.At(minutes(h.From), zone), date.At(minutes(h.To), zone)}
 		if i.start.Before(i.end) { // the change to summer time can swallow it
 			out = append(out, i)
-		}
-	}
-	if len(r.WorkingHours) == 0 {
-		add(defaultFrom, defaultTo)
-	}
-	for _, h := range r.WorkingHours {
-		if h.Weekday == weekday {
-			add(h.From, h.To)
 		}
 	}
 	slices.SortFunc(out, func(a, b interval) int { return cmp.Or(a.start.Compare(b.start), a.end.Compare(b.end)) })
 	return out
 }
 
+// hoursOn returns the hours of a day, in any order.
+func (s Schedule) hoursOn(date jsontype.Date) (hours []OpenHours) {
+	if e := s.On(date); e != nil {
+		return e.Hours
+	}
+	if len(s.WorkingHours) == 0 {
+		return []OpenHours{{defaultFrom, defaultTo}}
+	}
+	weekday := int32(time.Time(date).Weekday()+6)%7 + 1
+	for _, h := range s.WorkingHours {
+		if h.Weekday == weekday {
+			hours = append(hours, OpenHours{h.From, h.To})
+		}
+	}
+	return hours
+}
+
 // Hours is a time in which a resource can be booked.
 type Hours struct{ Start, End time.Time }
 
 // HoursBetween returns when the resource can be booked between two instants, in ascending order. Hours that adjoin are not joined.
-func (r Resource) HoursBetween(from, to time.Time) (out []Hours) {
-	zone := r.zone()
+func (s Schedule) HoursBetween(from, to time.Time) (out []Hours) {
+	zone := s.zone()
 	for day := from.In(zone).AddDate(0, 0, -1); !day.After(to.Add(oneDay)); day = day.AddDate(0, 0, 1) {
 		year, month, date := day.Date()
-		for _, o := range r.open(year, month, date, zone) {
+		for _, o := range s.open(year, month, date, zone) {
 			if o.overlaps(interval{from, to}) {
 				out = append(out, Hours{later(o.start, from), earlier(o.end, to)})
 			}
@@ -109,13 +126,13 @@ func earlier(a, b time.Time) time.Time {
 
 // isOpen reports whether the resource can be booked during the whole interval. Working hours that adjoin, also at
 // midnight, count as one.
-func (r Resource) isOpen(at interval) bool {
-	zone := r.zone()
+func (s Schedule) isOpen(at interval) bool {
+	zone := s.zone()
 	covered := at.start
 	// A change of the clock can move an interval of one date next to another date, so begin a day earlier.
 	for day := at.start.In(zone).AddDate(0, 0, -1); !day.After(at.end.Add(oneDay)); day = day.AddDate(0, 0, 1) {
 		year, month, date := day.Date()
-		for _, o := range r.open(year, month, date, zone) {
+		for _, o := range s.open(year, month, date, zone) {
 			if !o.start.After(covered) && covered.Before(o.end) {
 				covered = o.end
 			}

@@ -37,7 +37,7 @@ func date(t *testing.T, text string) jsontype.Date {
 // grid returns the times of a grid in UTC.
 func gridOf(t *testing.T, r Resource, day string, step time.Duration) (out []string) {
 	t.Helper()
-	for _, i := range r.grid(date(t, day), step) {
+	for _, i := range r.Schedule(nil).grid(date(t, day), step, step) {
 		require.Equal(t, step, i.end.Sub(i.start))
 		out = append(out, i.start.UTC().Format("15:04"))
 	}
@@ -125,7 +125,7 @@ func TestIsOpen(t *testing.T) {
 			"2026-05-31 20:00", "2026-05-31 22:00", true,
 		},
 	} {
-		require.Equal(t, row.want, row.resource.isOpen(interval{utc(t, row.from), utc(t, row.to)}), row.name)
+		require.Equal(t, row.want, row.resource.Schedule(nil).isOpen(interval{utc(t, row.from), utc(t, row.to)}), row.name)
 	}
 }
 
@@ -142,8 +142,8 @@ func TestSlotsAreOpen(t *testing.T) {
 		day := time.Date(rapid.IntRange(2000, 2035).Draw(rt, "year"), 1, rapid.IntRange(1, 365).Draw(rt, "day"), 0, 0, 0, 0, time.UTC)
 		step := time.Duration(rapid.IntRange(5, 120).Draw(rt, "step")) * time.Minute
 		previous := time.Time{}
-		for _, i := range r.grid(jsontype.Date(day), step) {
-			require.True(rt, r.isOpen(i), "%v", i)
+		for _, i := range r.Schedule(nil).grid(jsontype.Date(day), step, step) {
+			require.True(rt, r.Schedule(nil).isOpen(i), "%v", i)
 			require.False(rt, i.start.Before(previous), "the slots of one interval do not overlap")
 			require.Equal(rt, day.Format(time.DateOnly), i.start.In(r.zone()).Format(time.DateOnly))
 			previous = i.end
@@ -164,7 +164,7 @@ func TestCheckHours(t *testing.T) {
 		{[]WorkingHours{hours(1, "09:00", "12:00"), hours(1, "08:00", "09:01"), hours(1, "10:00", "11:00")}, map[string]string{"workingHours[1]": apierr.Conflict, "workingHours[2]": apierr.Conflict}},
 	} {
 		var faults apierr.Fields
-		checkHours(&faults, row.hours)
+		checkHours(&faults, "workingHours", row.hours)
 		got := map[string]string{}
 		for _, f := range faults {
 			got[f.Field] = f.Code
@@ -292,9 +292,38 @@ func TestHoursBetween(t *testing.T) {
 		{"2026-06-06 20:00", "2026-06-08 08:00", "22-22 07-08"},
 	} {
 		var got []string
-		for _, h := range berlin.HoursBetween(utc(t, row.from), utc(t, row.to)) {
+		for _, h := range berlin.Schedule(nil).HoursBetween(utc(t, row.from), utc(t, row.to)) {
 			got = append(got, h.Start.UTC().Format("15")+"-"+h.End.UTC().Format("15"))
 		}
 		require.Equal(t, row.want, strings.Join(got, " "), row.from)
 	}
+}
+
+// An exception gives a day the hours that the same working hours would, in all zones, also where clocks change; other days keep theirs.
+func TestExceptionsAreWorkingHoursOfADay(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		zone := rapid.SampledFrom(zones).Draw(rt, "zone")
+		resource := func(hours ...WorkingHours) Resource {
+			return Resource{ResourceFields: ResourceFields{TimeZone: zone, IsActive: true, WorkingHours: hours}}
+		}
+		at := rapid.IntRange(0, 1380).Draw(rt, "from")
+		to := rapid.IntRange(at+5, 1440).Draw(rt, "to")
+		from, until := fmt.Sprintf("%02d:%02d", at/60, at%60), fmt.Sprintf("%02d:%02d", to/60, to%60)
+		day := time.Date(rapid.IntRange(2000, 2035).Draw(rt, "year"), 1, rapid.IntRange(1, 365).Draw(rt, "day"), 0, 0, 0, 0, time.UTC)
+		date, weekday := jsontype.Date(day), int32(day.Weekday()+6)%7+1
+		exception := Exception{ExceptionFields: ExceptionFields{DateFrom: date, DateTo: date, Hours: []OpenHours{{from, until}}}}
+		closed := Exception{ExceptionFields: ExceptionFields{DateFrom: date, DateTo: date}}
+
+		weekly, special := resource(hours(weekday, from, until)).Schedule(nil), resource(hours(weekday%7+1, "00:00", "24:00")).Schedule([]Exception{exception})
+		const step = 15 * time.Minute
+		require.Equal(rt, weekly.grid(date, step, step), special.grid(date, step, step))
+		next := jsontype.Date(day.AddDate(0, 0, 1))
+		require.Equal(rt, resource(hours(weekday%7+1, "00:00", "24:00")).Schedule(nil).grid(next, step, step), special.grid(next, step, step))
+		require.Empty(rt, resource(hours(weekday, from, until)).Schedule([]Exception{closed}).grid(date, step, step))
+		for _, i := range special.grid(date, step, step) {
+			require.True(rt, special.isOpen(i))
+			require.False(rt, weekly.Schedule([]Exception{closed}).isOpen(i))
+		}
+	})
 }

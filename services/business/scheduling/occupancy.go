@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -17,7 +18,7 @@ import (
 // maxDuration is the longest booking.
 const maxDuration = oneDay
 
-// use is the use of a resource by a booking, or by a deal, which takes the whole resource.
+// use is the use of a resource, buffers included, by a booking or a hold, or by a deal, which takes the whole resource.
 type use struct {
 	interval
 	whole bool
@@ -71,40 +72,52 @@ func (o occupancy) most(during interval, all int32) int32 {
 	return int32(min(most, int64(all)))
 }
 
-const sqlSelectUses = `SELECT start_at, end_at, FALSE FROM bookings
+// columnsOfUses are those of bookings and holds; venue_uses has times with their buffers.
+const columnsOfUses = `start_at - buffer_before_minutes * INTERVAL '1 minute', end_at + buffer_after_minutes * INTERVAL '1 minute', FALSE`
+
+const sqlSelectUses = `SELECT ` + columnsOfUses + ` FROM bookings
 WHERE company_id = $1 AND resource_id = $2 AND start_at > $3 AND start_at < $4 AND end_at > $5 AND status IN ('pending', 'confirmed', 'completed') AND id <> $6
+UNION ALL SELECT ` + columnsOfUses + ` FROM booking_holds
+WHERE company_id = $1 AND resource_id = $2 AND start_at > $3 AND start_at < $4 AND end_at > $5 AND expires_at > $7
 UNION ALL SELECT start_at, end_at, TRUE FROM venue_uses WHERE company_id = $1 AND resource_id = $2 AND start_at < $4 AND end_at > $5 AND deal_id <> $6`
 
-// selectUses reads the uses of a resource that overlap the interval, except those of one booking or deal.
-func selectUses(ctx context.Context, q db.Querier, company tenant.ID, resource uuid.UUID, during interval, except uuid.UUID) ([]use, error) {
+// selectUses reads the uses of a resource that overlap the interval, and some around it, except those of one booking or deal. Holds
+// count until they expire.
+func selectUses(ctx context.Context, q db.Querier, company tenant.ID, resource uuid.UUID, during interval, except uuid.UUID, now time.Time) ([]use, error) {
+	first, last := during.start.Add(-maxBuffer), during.end.Add(maxBuffer) // of bookings whose buffers reach into it
 	return db.Collect(ctx, q, "select uses of resource", func(row pgx.CollectableRow) (u use, err error) {
 		err = row.Scan(&u.start, &u.end, &u.whole)
 		return u, err
-	}, sqlSelectUses, company, resource, during.start.Add(-maxDuration-time.Second), during.end, during.start, except)
+	}, sqlSelectUses, company, resource, first.Add(-maxDuration-time.Second), last, first, except, now)
 }
 
-// checkPlace returns a 409 unless the interval has a place that the uses leave free.
-func (r Resource) checkPlace(uses []use, during interval) error {
-	if occupancyOf(uses).most(during, r.ParallelBookings) < r.ParallelBookings {
+// checkPlace returns a 409 unless the interval, with its buffers, has a place that the uses leave free.
+func (r Resource) checkPlace(uses []use, at interval, around buffer) error {
+	if occupancyOf(uses).most(around.around(at), r.ParallelBookings) < r.ParallelBookings {
 		return nil
 	}
-	return r.slotTaken(during)
+	return r.slotTaken(at, around)
 }
 
-func (r Resource) slotTaken(during interval) error {
-	return apierr.StateConflict("BOOKING_SLOT_TAKEN", "the resource has no free place from %s to %s; choose another time or resource",
-		during.start.UTC().Format(time.RFC3339), during.end.UTC().Format(time.RFC3339)).With("resourceId", r.ID)
+func (r Resource) slotTaken(at interval, around buffer) error {
+	with := ""
+	if around != (buffer{}) {
+		with = fmt.Sprintf(", with %d minutes before and %d after", around.before, around.after)
+	}
+	return apierr.StateConflict("BOOKING_SLOT_TAKEN", "the resource has no free place from %s to %s%s; choose another time or resource",
+		at.start.UTC().Format(time.RFC3339), at.end.UTC().Format(time.RFC3339), with).With("resourceId", r.ID)
 }
 
-const sqlSelectLaterBookings = `SELECT start_at, end_at FROM bookings
-WHERE company_id = $1 AND resource_id = $2 AND start_at > $3 AND end_at > $4 AND status IN ('pending', 'confirmed', 'completed')`
+const sqlSelectLaterBookings = `SELECT ` + columnsOfUses + ` FROM bookings
+WHERE company_id = $1 AND resource_id = $2 AND start_at > $3 AND end_at > $4 AND status IN ('pending', 'confirmed', 'completed')
+UNION ALL SELECT ` + columnsOfUses + ` FROM booking_holds WHERE company_id = $1 AND resource_id = $2 AND start_at > $3 AND end_at > $4 AND expires_at > $5`
 
 // checkFewerPlaces returns a 409 if more bookings than the resource has places overlap now or later.
 func (r Resource) checkFewerPlaces(ctx context.Context, q db.Querier, now time.Time) error {
 	uses, err := db.Collect(ctx, q, "select later bookings", func(row pgx.CollectableRow) (u use, err error) {
-		err = row.Scan(&u.start, &u.end)
+		err = row.Scan(&u.start, &u.end, &u.whole)
 		return u, err
-	}, sqlSelectLaterBookings, r.CompanyID, r.ID, now.Add(-maxDuration-time.Second), now)
+	}, sqlSelectLaterBookings, r.CompanyID, r.ID, now.Add(-maxDuration-maxBuffer-time.Second), now.Add(-maxBuffer), now)
 	if err != nil {
 		return err
 	}

@@ -26,15 +26,15 @@ func TestLifeOfAResource(t *testing.T) {
 	at := "/scheduling/resources/" + r["id"].(string)
 	require.Equal(t, "/api/external/v1"+at, made.Header.Get("Location"))
 	require.Equal(t, object{
-		"id": r["id"], "companyId": k.Principal.Company.String(), "type": "seat", "name": "Table 1", "description": nil, "branchId": nil, "userId": nil, "serviceIds": []any{},
-		"capacity": nil, "parallelBookings": 1.0, "slotStepMinutes": 30.0, "timeZone": "Asia/Tokyo", "workingHours": []any{}, "isActive": true, "color": nil,
+		"id": r["id"], "companyId": k.Principal.Company.String(), "type": "seat", "name": "Table 1", "description": nil, "branchId": nil, "userId": nil, "serviceIds": []any{}, "onlyListedServices": false,
+		"capacity": nil, "parallelBookings": 1.0, "slotStepMinutes": 30.0, "bufferBeforeMinutes": 0.0, "bufferAfterMinutes": 0.0, "timeZone": "Asia/Tokyo", "workingHours": []any{}, "isActive": true, "color": nil,
 		"photoFileId": nil, "sortOrder": 0.0, "version": 1.0, "createdAt": r["createdAt"], "updatedAt": r["updatedAt"],
 	}, r)
 	require.Equal(t, r, k.Do(t, "GET", at, nil).OK(200))
 	one, two := k.service(), k.service()
 	change := object{
-		"type": "staff", "name": "Ann", "description": "d", "branchId": someone, "userId": someone, "serviceIds": []any{one, two}, "capacity": 4.0, "parallelBookings": 2.0,
-		"slotStepMinutes": 5.0, "timeZone": "Europe/Berlin", "workingHours": []any{object{"weekday": 1.0, "from": "09:00", "to": "24:00"}}, "isActive": false,
+		"type": "staff", "name": "Ann", "description": "d", "branchId": someone, "userId": someone, "serviceIds": []any{one, two}, "onlyListedServices": true, "capacity": 4.0, "parallelBookings": 2.0,
+		"slotStepMinutes": 5.0, "bufferBeforeMinutes": 10.0, "bufferAfterMinutes": 15.0, "timeZone": "Europe/Berlin", "workingHours": []any{object{"weekday": 1.0, "from": "09:00", "to": "24:00"}}, "isActive": false,
 		"color": "#112233", "sortOrder": -1.0,
 	}
 	changed := k.Do(t, "PATCH", at, change).OK(200)
@@ -182,4 +182,42 @@ func TestFewerPlacesThanBookings(t *testing.T) {
 		}
 	}
 	places(1).OK(200)
+}
+
+// Empty serviceIds mean any service, as ever, unless only those that are listed count: then they mean none.
+func TestOnlyListedServices(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	s := k.service("durationMinutes", 60)
+	each, none := k.resource("slotStepMinutes", 60), k.resource("slotStepMinutes", 60, "onlyListedServices", true)
+	k.book(each, at("10:00"), "serviceId", s).OK(201)
+	k.book(each, at("12:00")).OK(201)
+	require.Equal(t, []any{}, k.book(none, at("10:00"), "serviceId", s).Fault(409, "RESOURCE_SERVICE_MISMATCH")["meta"].(object)["allowed"])
+	b := k.book(none, at("10:00")).OK(201)
+	k.Do(t, "PATCH", path(b), object{"serviceId": s}).Fault(409, "RESOURCE_SERVICE_MISMATCH")
+	k.hold(none, at("14:00"), "serviceId", s).Fault(409, "RESOURCE_SERVICE_MISMATCH")
+	require.Empty(t, k.slots(none, "2040-01-03", "serviceId", s))
+	require.Len(t, k.slots(none, "2040-01-03"), 24)
+	found := func() (ids []string) {
+		var page struct{ Items []struct{ ID string } }
+		k.Do(t, "GET", "/scheduling/resources?order=asc&serviceId="+s, nil).Decode(&page)
+		var available struct{ Resources []struct{ ResourceID string } }
+		k.Do(t, "GET", "/scheduling/availability?dateFrom=2040-01-03&dateTo=2040-01-03&serviceId="+s, nil).Decode(&available)
+		require.Len(t, available.Resources, len(page.Items))
+		for _, r := range page.Items {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	require.Equal(t, []string{each}, found())
+	change := func(ids ...any) {
+		k.Do(t, "PATCH", "/scheduling/resources/"+none, object{"serviceIds": append([]any{}, ids...)}).OK(200)
+	}
+	change(s)
+	require.Equal(t, []string{each, none}, found())
+	require.Equal(t, map[string]string{"serviceId": "REQUIRED"}, k.book(none, at("16:00")).Fields())
+	k.book(none, at("16:00"), "serviceId", s).OK(201)
+	change()
+	require.Equal(t, []string{each}, found(), "the last service removed does not mean all of them")
+	k.book(none, at("18:00"), "serviceId", s).Fault(409, "RESOURCE_SERVICE_MISMATCH")
 }

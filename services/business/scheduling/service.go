@@ -6,12 +6,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	_ "time/tzdata" // the time zones of resources, on machines that have none
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/secret"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/fileuse"
@@ -45,13 +47,24 @@ type Config struct {
 	Services reference.Known
 	Users    reference.Known
 	Branches reference.Known
+	Keys     *secret.Keys // sign the links of bookings; nil = there are none
+	// Customer returns a company as its customers call it; 404 for one that is closed.
+	Customer func(ctx context.Context, q db.Querier, company tenant.ID) (access.Caller, error)
+	// Letter writes the mail of a kind to a customer; nil = there are no mails.
+	Letter func(kind string, l Letter) (subject, text string)
+	Log    *slog.Logger
 }
 
 // Service manages the resources and bookings of all companies.
 type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{cfg: cfg} }
+func New(cfg Config) *Service {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{cfg: cfg}
+}
 
 // Resources returns a page of resources.
 func (s *Service) Resources(ctx context.Context, by access.Caller, f ResourceFilter) (*list.Page[Resource], error) {
@@ -114,7 +127,29 @@ func (s *Service) checkReferences(ctx context.Context, q db.Querier, company ten
 
 // Bookings returns a page of bookings. The search also matches numbers and the digits of phone numbers.
 func (s *Service) Bookings(ctx context.Context, by access.Caller, f BookingFilter) (*list.Page[Booking], error) {
-	return bookingItems.Page(ctx, s.cfg.DB, by.Company, f)
+	q, err := bookingItems.Query(by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Phone(ctx, s.cfg.DB, "bookings", "customer_phone", by.CountryPrefix, f.CustomerPhone); err != nil {
+		return nil, err
+	}
+	page, err := bookingItems.Fetch(ctx, s.cfg.DB, q)
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.Items {
+		if page.Items[i], err = s.linked(by, page.Items[i], nil); err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
+}
+
+// Booking reads one booking.
+func (s *Service) Booking(ctx context.Context, by access.Caller, id uuid.UUID) (Booking, error) {
+	b, err := bookings.Get(ctx, s.cfg.DB, by.Company, id)
+	return s.linked(by, b, err)
 }
 
 var (

@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/pkg/store/reference"
+	"github.com/tradegrid/tradegrid/services/business/document"
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
@@ -21,6 +22,8 @@ type found struct {
 	client  *trade.Client
 	matched *uuid.UUID // client with the phone number
 	uses    []use      // of the resource, at the time that the booking takes
+
+	exceptions []Exception // of the resource, on its days
 }
 
 // settle computes a new or changed booking and checks all rules; before is the zero Booking for a new one. The resource
@@ -43,10 +46,14 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, by access.Caller, r Res
 	if b.ResourceID != before.ResourceID {
 		b.ResourceName = r.Name
 	}
+	if b.isRescheduled(before) && (b.ServiceID == nil || found.service != nil) {
+		buffer := r.buffer(found.service)
+		b.BufferBeforeMinutes, b.BufferAfterMinutes = buffer.before, buffer.after
+	}
 	if err := b.charge(before, found.service); err != nil {
 		return err
 	}
-	return b.checkRules(r, before, found, tx.Now())
+	return b.checkRules(r, before, found, s.cfg.DB.Now())
 }
 
 func defaultDuration(r Resource, before Booking, s *trade.BookedService) int32 {
@@ -90,7 +97,7 @@ func (s *Service) look(ctx context.Context, tx *db.Tx, by access.Caller, before,
 	}
 	isNew := before.ID == uuid.Nil
 	newService := b.ServiceID != nil && !record.Same(before.ServiceID, b.ServiceID)
-	add(newService || b.ServiceID != nil && b.DurationMinutes != before.DurationMinutes, func(ctx context.Context, q db.Querier) error {
+	add(newService || b.ServiceID != nil && (b.takesOther(before) || b.DurationMinutes != before.DurationMinutes), func(ctx context.Context, q db.Querier) error {
 		service, ok, err := s.cfg.Service(ctx, q, by.Company, *b.ServiceID)
 		out.service = &service
 		return reference.Missing(err, ok, "SERVICE", "serviceId", *b.ServiceID)
@@ -100,22 +107,24 @@ func (s *Service) look(ctx context.Context, tx *db.Tx, by access.Caller, before,
 		out.client = &client
 		return reference.Missing(err, ok, "CLIENT", "clientId", *b.ClientID)
 	})
-	add(isNew && b.ClientID == nil, func(ctx context.Context, q db.Querier) error {
+	add(isNew && b.ClientID == nil && b.CustomerPhone != "", func(ctx context.Context, q db.Querier) error {
 		id, ok, err := s.cfg.Clients.MatchClient(ctx, q, by.Company, by.CountryPrefix, &b.CustomerPhone, nil)
 		if ok {
 			out.matched = &id
 		}
 		return err
 	})
-	b.Normalise()
-	during := b.interval()
+	record.PlanOf[Booking]().Normalise(&b)
+	add(b.Source != defaultSource, bookings.NotTaken(&before, &b))
+	during := b.interval() // the buffers are known when the service is
 	if !hasDuration && (isNew || newService) {
 		during.end = during.start.Add(maxDuration) // the service or the resource decides
 	}
 	add(isNew || newService || b.takesOther(before), func(ctx context.Context, q db.Querier) (err error) {
-		out.uses, err = selectUses(ctx, q, by.Company, b.ResourceID, during, b.ID)
+		out.uses, err = selectUses(ctx, q, by.Company, b.ResourceID, interval{during.start.Add(-maxBuffer), during.end.Add(maxBuffer)}, b.ID, tx.Now())
 		return err
 	})
+	add(isNew || b.takesOther(before) || newService, readExceptions(by.Company, []uuid.UUID{b.ResourceID}, during, &out.exceptions))
 	return out, batchloader.Load(ctx, tx, reads...)
 }
 
@@ -134,3 +143,6 @@ func priceOf(s trade.BookedService, minutes int64) (money.Amount, error) {
 		return s.Price, nil
 	}
 }
+
+// OfClient gives the bookings of a client to the one that it is merged into.
+func OfClient() document.Follow { return document.FollowIn("bookings", "client_id") }

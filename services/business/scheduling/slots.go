@@ -21,15 +21,16 @@ type Slot struct {
 	StartAt    jsontype.Time `json:"startAt"`
 	EndAt      jsontype.Time `json:"endAt"`
 	Free       bool          `json:"free" doc:"can be booked now"`
-	Remaining  int32         `json:"remaining" doc:"free parallel places"`
+	Remaining  int32         `json:"remaining" doc:"free parallel places, buffers included"`
 	ResourceID uuid.UUID     `json:"resourceId" format:"uuid"`
 }
 
 // Day selects the slots of one day.
 type Day struct {
-	ResourceID uuid.UUID     `query:"resourceId" required:"true" format:"uuid"`
-	Date       jsontype.Date `query:"date" required:"true" doc:"day in the time zone of the resource"`
-	ServiceID  *uuid.UUID    `query:"serviceId" format:"uuid" doc:"slots have the duration of this service"`
+	ResourceID  uuid.UUID     `query:"resourceId" required:"true" format:"uuid"`
+	Date        jsontype.Date `query:"date" required:"true" doc:"day in the time zone of the resource"`
+	ServiceID   *uuid.UUID    `query:"serviceId" format:"uuid" doc:"slots have the duration of this service"`
+	StepMinutes *int32        `query:"stepMinutes" minimum:"5" maximum:"1440" doc:"from the start of a slot to that of the next; default: their duration, so that none overlap"`
 }
 
 // Slots returns the slots of a resource on one of its days, in ascending order. There are none on a day off, or if the
@@ -47,16 +48,22 @@ func (s *Service) Slots(ctx context.Context, by access.Caller, day Day) ([]Slot,
 	if err := batchloader.Load(ctx, s.cfg.DB, reads...); err != nil {
 		return nil, err
 	}
-	step, ok := r.step(service)
-	grid := r.grid(day.Date, step)
+	length, ok := r.length(service)
+	whole := interval{time.Time(day.Date), time.Time(day.Date).Add(oneDay)}
+	var exceptions []Exception
+	if err := batchloader.Load(ctx, s.cfg.DB, readExceptions(by.Company, []uuid.UUID{r.ID}, whole, &exceptions)); err != nil {
+		return nil, err
+	}
+	grid := r.Schedule(exceptions).grid(day.Date, length, stepOf(day.StepMinutes, length))
 	if !ok || len(grid) == 0 {
 		return []Slot{}, nil
 	}
-	uses, err := selectUses(ctx, s.cfg.DB, by.Company, r.ID, interval{grid[0].start, lastEnd(grid)}, uuid.Nil)
+	buffer, now := r.buffer(service), s.cfg.DB.Now()
+	uses, err := selectUses(ctx, s.cfg.DB, by.Company, r.ID, buffer.around(interval{grid[0].start, lastEnd(grid)}), uuid.Nil, now)
 	if err != nil {
 		return nil, err
 	}
-	return r.slots(grid, occupancyOf(uses), s.cfg.DB.Now()), nil
+	return r.slots(grid, buffer, occupancyOf(uses), now), nil
 }
 
 // serviceOf reads the service that slots are for; an unknown one is 404.
@@ -68,28 +75,36 @@ func (s *Service) serviceOf(company tenant.ID, id uuid.UUID, into **trade.Booked
 	}
 }
 
-// step is the duration of slots for a service, nil = for none; ok is false if the resource cannot be booked for it.
-func (r Resource) step(service *trade.BookedService) (step time.Duration, ok bool) {
-	step = time.Duration(r.SlotStepMinutes) * time.Minute
+// length is the duration of slots for a service, nil = for none; ok is false if the resource cannot be booked for it.
+func (r Resource) length(service *trade.BookedService) (length time.Duration, ok bool) {
+	length = time.Duration(r.SlotStepMinutes) * time.Minute
 	if service == nil {
-		return step, true
+		return length, true
 	}
 	if service.DurationMinutes != nil {
-		step = time.Duration(*service.DurationMinutes) * time.Minute
+		length = time.Duration(*service.DurationMinutes) * time.Minute
 	}
-	return step, !service.Hidden && r.provides(&service.ID)
+	return length, !service.Hidden && r.provides(&service.ID)
 }
 
-// grid divides the working hours of a day into intervals of one step.
-func (r Resource) grid(date jsontype.Date, step time.Duration) []interval {
-	if !r.IsActive {
+// stepOf is the time between the starts of slots: as asked for, otherwise their length.
+func stepOf(asked *int32, length time.Duration) time.Duration {
+	if asked != nil {
+		return time.Duration(*asked) * time.Minute
+	}
+	return length
+}
+
+// grid places intervals of a length into the working hours of a day, one at each step.
+func (s Schedule) grid(date jsontype.Date, length, step time.Duration) []interval {
+	if !s.IsActive {
 		return nil
 	}
 	year, month, day := time.Time(date).Date()
 	var grid []interval
-	for _, open := range r.open(year, month, day, r.zone()) {
-		for start := open.start; !start.Add(step).After(open.end); start = start.Add(step) {
-			grid = append(grid, interval{start, start.Add(step)})
+	for _, open := range s.open(year, month, day, s.zone()) {
+		for start := open.start; !start.Add(length).After(open.end); start = start.Add(step) {
+			grid = append(grid, interval{start, start.Add(length)})
 		}
 	}
 	return grid
@@ -99,10 +114,10 @@ func lastEnd(grid []interval) time.Time {
 	return slices.MaxFunc(grid, func(a, b interval) int { return a.end.Compare(b.end) }).end
 }
 
-func (r Resource) slots(grid []interval, taken occupancy, now time.Time) []Slot {
+func (r Resource) slots(grid []interval, around buffer, taken occupancy, now time.Time) []Slot {
 	slots := make([]Slot, len(grid))
 	for i, at := range grid {
-		remaining := r.ParallelBookings - taken.most(at, r.ParallelBookings)
+		remaining := r.ParallelBookings - taken.most(around.around(at), r.ParallelBookings)
 		slots[i] = Slot{
 			StartAt: jsontype.At(at.start), EndAt: jsontype.At(at.end), ResourceID: r.ID,
 			Remaining: remaining, Free: remaining > 0 && !at.start.Before(now),

@@ -132,7 +132,24 @@ func TestSlotsOnDaysOfClockChanges(t *testing.T) {
 type booked struct {
 	id         string
 	start, end time.Time
+	buffer     buffer
 	status     string
+}
+
+// buffer is what is kept free before and after a booking.
+type buffer struct{ before, after int }
+
+func (b buffer) around(from, to time.Time) (time.Time, time.Time) {
+	return from.Add(-time.Duration(b.before) * time.Minute), to.Add(time.Duration(b.after) * time.Minute)
+}
+
+func anyBuffer(rt *rapid.T) buffer {
+	minutes := rapid.SampledFrom([]int{0, 0, 15, 20, 90})
+	return buffer{minutes.Draw(rt, "before"), minutes.Draw(rt, "after")}
+}
+
+func (b buffer) fields() []any {
+	return []any{"bufferBeforeMinutes", b.before, "bufferAfterMinutes", b.after}
 }
 
 // diary is a resource with its bookings.
@@ -141,22 +158,26 @@ type diary struct {
 
 	resource string
 	places   int
+	buffer   buffer
 	bookings []booked
 }
 
-// overlap is the largest number of bookings that take a place at one instant of the interval, which is counted at the
-// first instant of each.
-func (c *diary) overlap(from, to time.Time, except string) (most int) {
+// overlap is the largest number of bookings that take a place at one instant of the interval, all with their buffers, which is
+// counted at the first instant of each.
+func (c *diary) overlap(from, to time.Time, around buffer, except string) (most int) {
+	from, to = around.around(from, to)
 	instants := []time.Time{from}
-	for _, b := range c.bookings {
-		if b.start.After(from) && b.start.Before(to) {
+	taken := slices.Clone(c.bookings)
+	for i := range taken {
+		b := &taken[i]
+		if b.start, b.end = b.buffer.around(b.start, b.end); b.start.After(from) && b.start.Before(to) {
 			instants = append(instants, b.start)
 		}
 	}
 	for _, at := range instants {
 		n := 0
-		for _, b := range c.bookings {
-			if b.id != except && (b.status == "pending" || b.status == "confirmed" || b.status == "completed") && !at.Before(b.start) && at.Before(b.end) {
+		for _, b := range taken {
+			if b.id != except && (b.status == "pending" || b.status == "confirmed" || b.status == "completed" || b.status == "held") && !at.Before(b.start) && at.Before(b.end) {
 				n++
 			}
 		}
@@ -166,8 +187,8 @@ func (c *diary) overlap(from, to time.Time, except string) (most int) {
 }
 
 // expect requires the answer that the model gives to a booking of the interval, and reports whether it is possible.
-func (c *diary) expect(rt *rapid.T, got *apitest.Response, status int, from, to time.Time, except string) bool {
-	if c.overlap(from, to, except) < c.places {
+func (c *diary) expect(rt *rapid.T, got *apitest.Response, status int, from, to time.Time, around buffer, except string) bool {
+	if c.overlap(from, to, around, except) < c.places {
 		require.Equal(rt, status, got.Status, "%s", got.Body)
 		return true
 	}
@@ -175,8 +196,8 @@ func (c *diary) expect(rt *rapid.T, got *apitest.Response, status int, from, to 
 	return false
 }
 
-// Random bookings, moves and changes of status are answered as the model says: never more than parallelBookings overlap at
-// any instant, and what slots report as free, and only that, can be booked.
+// Random bookings, moves and changes of status and of buffers are answered as the model says: never more than parallelBookings,
+// each with its buffers, overlap at any instant, and what slots report as free, and only that, can be booked.
 func TestBookingsAgainstModel(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
@@ -188,51 +209,108 @@ func TestBookingsAgainstModel(t *testing.T) {
 		"pending": {"confirmed", "completed", "no_show", "cancelled"}, "confirmed": {"completed", "no_show", "cancelled"}, "completed": {"no_show"}, "no_show": {"completed"},
 	}
 	rapid.Check(t, func(rt *rapid.T) {
+		k.expire() // those of earlier runs, of which a token has a number
 		c := &diary{kit: k, places: rapid.IntRange(1, 3).Draw(rt, "places")}
-		c.resource = k.resource("parallelBookings", c.places, "slotStepMinutes", 60)
+		c.buffer = anyBuffer(rt)
+		c.resource = k.resource(append(c.buffer.fields(), "parallelBookings", c.places, "slotStepMinutes", 60)...)
+		careful := anyBuffer(rt)
+		service := k.service(append(careful.fields(), "durationMinutes", 45)...)
 		pick := func(rt *rapid.T) *booked {
 			if len(c.bookings) == 0 {
 				rt.Skip("no booking yet")
 			}
 			return &c.bookings[rapid.IntRange(0, len(c.bookings)-1).Draw(rt, "booking")]
 		}
+		pickBooking := func(rt *rapid.T) *booked {
+			b := pick(rt)
+			if b.status == "held" || b.status == "released" {
+				rt.Skip("no booking")
+			}
+			return b
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"book": func(rt *rapid.T) {
 				from, n := instant(rt), length(rt)
 				to := from.Add(time.Duration(n) * time.Minute)
 				got := k.book(c.resource, from.Format(time.RFC3339), "durationMinutes", n)
-				if c.expect(rt, got, 201, from, to, "") {
-					c.bookings = append(c.bookings, booked{got.OK(201)["id"].(string), from, to, "pending"})
+				if c.expect(rt, got, 201, from, to, c.buffer, "") {
+					c.bookings = append(c.bookings, booked{got.OK(201)["id"].(string), from, to, c.buffer, "pending"})
 				}
 			},
-			"reschedule": func(rt *rapid.T) {
-				b, from, n := pick(rt), instant(rt), length(rt)
+			"book a service": func(rt *rapid.T) {
+				from := instant(rt)
+				to := from.Add(45 * time.Minute)
+				got := k.book(c.resource, from.Format(time.RFC3339), "serviceId", service)
+				if c.expect(rt, got, 201, from, to, careful, "") {
+					c.bookings = append(c.bookings, booked{got.OK(201)["id"].(string), from, to, careful, "pending"})
+				}
+			},
+			"hold": func(rt *rapid.T) {
+				from, n := instant(rt), length(rt)
 				to := from.Add(time.Duration(n) * time.Minute)
+				got := k.hold(c.resource, from.Format(time.RFC3339), "durationMinutes", n)
+				if c.expect(rt, got, 201, from, to, c.buffer, "") {
+					c.bookings = append(c.bookings, booked{got.OK(201)["id"].(string), from, to, c.buffer, "held"})
+				}
+			},
+			"book what is held": func(rt *rapid.T) { // with the buffers of now, which may no longer fit
+				b := pick(rt)
+				if b.status != "held" {
+					rt.Skip("no hold")
+				}
+				got := k.book(c.resource, b.start.Format(time.RFC3339), "durationMinutes", int(b.end.Sub(b.start).Minutes()), "holdId", b.id)
+				if c.expect(rt, got, 201, b.start, b.end, c.buffer, b.id) {
+					b.id, b.buffer, b.status = got.OK(201)["id"].(string), c.buffer, "pending"
+				}
+			},
+			"release": func(rt *rapid.T) {
+				b := pick(rt)
+				if b.status != "held" {
+					rt.Skip("no hold")
+				}
+				require.Equal(rt, 204, k.Do(t, "DELETE", "/scheduling/holds/"+b.id, nil).Status)
+				b.status = "released"
+			},
+			"change the buffers": func(rt *rapid.T) { // those of bookings stay until they are moved
+				c.buffer = anyBuffer(rt)
+				k.Do(t, "PATCH", "/scheduling/resources/"+c.resource, with(object{}, c.buffer.fields()...)).OK(200)
+			},
+			"reschedule": func(rt *rapid.T) {
+				b, from, n := pickBooking(rt), instant(rt), length(rt)
+				to := from.Add(time.Duration(n) * time.Minute)
+				around := c.buffer
+				if got := k.Do(t, "GET", "/scheduling/bookings/"+b.id, nil).OK(200); got["serviceId"] != nil {
+					around = careful
+				}
 				got := k.Do(t, "PATCH", "/scheduling/bookings/"+b.id, object{"startAt": from, "durationMinutes": n})
 				switch {
 				case from.Equal(b.start) && to.Equal(b.end):
 					got.OK(200)
 				case b.status != "pending" && b.status != "confirmed":
 					got.Fault(409, "BOOKING_FINALIZED")
-				case c.expect(rt, got, 200, from, to, b.id):
-					b.start, b.end = from, to
+				case c.expect(rt, got, 200, from, to, around, b.id):
+					b.start, b.end, b.buffer = from, to, around
 				}
 			},
 			"move": func(rt *rapid.T) {
-				b, to := pick(rt), rapid.SampledFrom([]string{"confirmed", "completed", "no_show", "cancelled"}).Draw(rt, "to")
+				b, to := pickBooking(rt), rapid.SampledFrom([]string{"confirmed", "completed", "no_show", "cancelled"}).Draw(rt, "to")
 				got := k.move(object{"id": b.id}, to)
 				switch {
 				case !slices.Contains(allowed[b.status], to) && (b.status != "no_show" || to != "completed"):
 					got.Fault(409, "BOOKING_STATUS_TRANSITION_INVALID")
-				case b.status == "no_show" && !c.expect(rt, got, 200, b.start, b.end, b.id):
+				case b.status == "no_show" && !c.expect(rt, got, 200, b.start, b.end, b.buffer, b.id):
 				default:
 					got.OK(200)
 					b.status = to
 				}
 			},
 			"": func(rt *rapid.T) {
-				for _, s := range k.slots(c.resource, day.Format(time.DateOnly)) {
-					most := c.overlap(s.StartAt, s.EndAt, "")
+				for i, s := range append(k.slots(c.resource, day.Format(time.DateOnly)), k.slots(c.resource, day.Format(time.DateOnly), "serviceId", service, "stepMinutes", "15")...) {
+					around := c.buffer
+					if i >= 24 {
+						around = careful
+					}
+					most := c.overlap(s.StartAt, s.EndAt, around, "")
 					require.LessOrEqual(rt, most, c.places)
 					require.Equal(rt, c.places-most, s.Remaining)
 					require.Equal(rt, most < c.places, s.Free)

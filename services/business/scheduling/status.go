@@ -49,6 +49,9 @@ func (b *Booking) checkTransition(to string) error {
 func (b *Booking) enter(to string, reason *string, at time.Time) {
 	now := jsontype.At(at)
 	b.Status, b.CompletedAt = to, nil
+	if !b.isOpen() {
+		b.ReminderAt = nil
+	}
 	switch to {
 	case statusConfirmed:
 		b.ConfirmedAt = &now

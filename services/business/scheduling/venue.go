@@ -42,13 +42,14 @@ func (s *Service) UseVenue(ctx context.Context, tx *db.Tx, by access.Caller, bef
 		tx.Queue(sqlDeleteVenueUse, by.Company, now.DealID)
 		return nil
 	}
-	during := interval{*now.StartAt, *now.EndAt}
-	uses, err := selectUses(ctx, tx, by.Company, r.ID, during, now.DealID)
+	at, around := interval{*now.StartAt, *now.EndAt}, r.buffer(nil)
+	during := around.around(at)
+	uses, err := selectUses(ctx, tx, by.Company, r.ID, during, now.DealID, tx.Now())
 	if err != nil {
 		return err
 	}
-	if len(uses) > 0 {
-		return r.slotTaken(during)
+	if occupancyOf(uses).most(during, 1) > 0 {
+		return r.slotTaken(at, around)
 	}
 	touchResource(tx, by.Company, r.ID)
 	tx.Queue(sqlUpsertVenueUse, by.Company, now.DealID, r.ID, during.start, during.end)

@@ -12,9 +12,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/pkg/store/reference"
 	"github.com/tradegrid/tradegrid/services/business/sku"
@@ -32,6 +34,7 @@ func (s *Service) settle(ctx context.Context, q db.Querier, company tenant.ID, b
 		}
 		return slices.Collect(maps.Keys(prefixes)), err
 	})
+	refs.Add("TAX_RATE", "taxRateId", before.TaxRateID, o.TaxRateID, s.cfg.TaxRates)
 	for i, c := range sent.CostItems {
 		refs.Add("PRODUCT", fmt.Sprintf("costItems[%d].productId", i), nil, c.ProductID, s.cfg.Products)
 		refs.Add("UNIT", fmt.Sprintf("costItems[%d].unitId", i), nil, c.UnitID, s.cfg.Units)
@@ -42,7 +45,7 @@ func (s *Service) settle(ctx context.Context, q db.Querier, company tenant.ID, b
 
 // refers reports whether anything is to be looked up, as a rule.
 func (in OfferingInput) refers() bool {
-	return in.SKU != "" || in.CategoryID != nil || in.CostItems != nil
+	return in.SKU != "" || in.CategoryID != nil || in.TaxRateID != nil || in.CostItems != nil
 }
 
 // findBySKU returns the id of the service with a SKU.
@@ -54,7 +57,9 @@ func findBySKU(ctx context.Context, q db.Querier, company tenant.ID, text string
 	return id, err
 }
 
-const sqlSelectItems = `SELECT id, sku, name, price, total_cost, status = 'hidden' FROM services WHERE company_id = $1 AND id = ANY($2::UUID[])`
+const sqlSelectItems = `SELECT s.id, s.sku, s.name, s.price, s.total_cost, s.status = 'hidden', s.tax_rate_id,
+  (SELECT percent_bp FROM tax_rates AS t WHERE t.company_id = s.company_id AND t.id = s.tax_rate_id)
+FROM services AS s WHERE s.company_id = $1 AND s.id = ANY($2::UUID[])`
 
 // OrderItems reads the services that document lines refer to, in one query. Unknown ones and other kinds are omitted.
 // Services have no variants: an item whose variant is set has UnknownVariant set.
@@ -72,7 +77,12 @@ func OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []tra
 	byID := map[uuid.UUID]trade.Item{}
 	var id uuid.UUID
 	var it trade.Item
-	_, err = pgx.ForEachRow(rows, []any{&id, &it.SKU, &it.Name, &it.Price, &it.Cost, &it.Hidden}, func() error {
+	var rate *uuid.UUID
+	var percent *money.Percent
+	_, err = pgx.ForEachRow(rows, []any{&id, &it.SKU, &it.Name, &it.Price, &it.Cost, &it.Hidden, &rate, &percent}, func() error {
+		if it.Tax = nil; percent != nil {
+			it.Tax = &trade.TaxRate{ID: *rate, Percent: *percent}
+		}
 		byID[id] = it
 		return nil
 	})
@@ -89,11 +99,60 @@ func OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []tra
 	return found, nil
 }
 
-const sqlSelectBooked = `SELECT id, name, price_model, price, duration_minutes, status = 'hidden' FROM services WHERE company_id = $1 AND id = $2`
+const sqlSelectExternal = `SELECT id, external_id, COALESCE(source, '') FROM services WHERE company_id = $1 AND external_id = ANY($2::TEXT[])`
+
+// NamedItems returns the services that have the names, of which it ignores those of products. Services have no barcodes.
+func NamedItems(ctx context.Context, q db.Querier, company tenant.ID, names []trade.ItemName) (map[trade.ItemName][]trade.ItemRef, error) {
+	var skus, external []string
+	for _, n := range names {
+		switch {
+		case n.Kind != trade.KindService:
+		case n.SKU != "":
+			skus = append(skus, list.Key(n.SKU))
+		default:
+			external = append(external, n.ExternalID)
+		}
+	}
+	var held map[string]sku.Holder
+	var others []externalService
+	err := batchloader.Load(ctx, q, func(ctx context.Context, q db.Querier) (err error) {
+		held, err = sku.Holders(ctx, q, company, skus)
+		return err
+	}, func(ctx context.Context, q db.Querier) (err error) {
+		if len(external) > 0 {
+			others, err = db.Collect(ctx, q, "find services by external ids", db.RowTo((*externalService).targets), sqlSelectExternal, company, external)
+		}
+		return err
+	})
+	found := make(map[trade.ItemName][]trade.ItemRef, len(names))
+	for _, n := range names {
+		if n.Kind != trade.KindService {
+			continue
+		}
+		if h := held[list.Key(n.SKU)]; h.Entity == sku.Service {
+			found[n] = []trade.ItemRef{{Kind: trade.KindService, ID: h.ID}}
+		}
+		for _, o := range others {
+			if n.ExternalID == o.name && (n.Source == "" || n.Source == o.source) {
+				found[n] = append(found[n], trade.ItemRef{Kind: trade.KindService, ID: o.id})
+			}
+		}
+	}
+	return found, err
+}
+
+type externalService struct {
+	id           uuid.UUID
+	name, source string
+}
+
+func (s *externalService) targets() []any { return []any{&s.id, &s.name, &s.source} }
+
+const sqlSelectBooked = `SELECT id, name, price_model, price, duration_minutes, buffer_before_minutes, buffer_after_minutes, status = 'hidden' FROM services WHERE company_id = $1 AND id = $2`
 
 // Booked reads the service of a booking; found is false if there is none.
 func Booked(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (b trade.BookedService, found bool, err error) {
-	err = q.QueryRow(ctx, sqlSelectBooked, company, id).Scan(&b.ID, &b.Name, &b.PriceModel, &b.Price, &b.DurationMinutes, &b.Hidden)
+	err = q.QueryRow(ctx, sqlSelectBooked, company, id).Scan(&b.ID, &b.Name, &b.PriceModel, &b.Price, &b.DurationMinutes, &b.BufferBeforeMinutes, &b.BufferAfterMinutes, &b.Hidden)
 	if db.IsNoRows(err) {
 		return b, false, nil
 	}
@@ -140,4 +199,22 @@ func (InCategories) EmptyCategory(ctx context.Context, tx *db.Tx, by access.Call
 	}
 	tx.Queue(sqlDetachHidden, by.Company, category, tx.Now().UnixMicro(), jsontype.At(tx.Now()))
 	return nil
+}
+
+const sqlSelectCards = `SELECT s.id, s.sku, s.name, s.category_id FROM services AS s WHERE s.company_id = $1 AND s.id = ANY($2::UUID[])`
+
+// Cards reads what services are called and their categories. Unknown ones are omitted.
+func Cards(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]trade.StockProduct, error) {
+	type card struct {
+		id uuid.UUID
+		trade.StockProduct
+	}
+	all, err := db.Collect(ctx, q, "select names of services", func(row pgx.CollectableRow) (c card, err error) {
+		return c, row.Scan(&c.id, &c.SKU, &c.Name, &c.CategoryID)
+	}, sqlSelectCards, company, ids)
+	found := make(map[uuid.UUID]trade.StockProduct, len(all))
+	for _, c := range all {
+		found[c.id] = c.StockProduct
+	}
+	return found, err
 }

@@ -40,14 +40,17 @@ type Offering struct {
 
 // Fields are the fields that API clients set and that are stored unchanged.
 type Fields struct {
-	SKU             string            `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, ignoring case; generated if omitted"`
-	Name            string            `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
-	NameI18n        translation.Names `json:"nameI18n" maxProperties:"30" doc:"translations by locale"`
-	CategoryID      *uuid.UUID        `json:"categoryId" format:"uuid"`
-	PriceModel      string            `json:"priceModel" enum:"fixed,per_hour,per_minute,per_day,per_item" default:"fixed" doc:"what the price is for"`
-	Price           money.Amount      `json:"price" required:"true" minimum:"0"`
-	DurationMinutes *int32            `json:"durationMinutes" minimum:"1" maximum:"1440" doc:"duration of a booking and step of its slots; null = those of the resource"`
-	Status          string            `json:"status" enum:"active,hidden" default:"active"`
+	SKU                 string            `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, ignoring case; generated if omitted"`
+	Name                string            `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
+	NameI18n            translation.Names `json:"nameI18n" maxProperties:"30" doc:"translations by locale"`
+	CategoryID          *uuid.UUID        `json:"categoryId" format:"uuid"`
+	PriceModel          string            `json:"priceModel" enum:"fixed,per_hour,per_minute,per_day,per_item" default:"fixed" doc:"what the price is for"`
+	Price               money.Amount      `json:"price" required:"true" minimum:"0"`
+	TaxRateID           *uuid.UUID        `json:"taxRateId" format:"uuid" doc:"of lines of documents that name the service; null = no tax"`
+	DurationMinutes     *int32            `json:"durationMinutes" minimum:"1" maximum:"1440" doc:"duration of a booking and step of its slots; null = those of the resource"`
+	BufferBeforeMinutes *int32            `json:"bufferBeforeMinutes" minimum:"0" maximum:"480" doc:"kept free before a booking, such as to prepare; null = as the resource has it"`
+	BufferAfterMinutes  *int32            `json:"bufferAfterMinutes" minimum:"0" maximum:"480" doc:"kept free after a booking, such as to clean; null = as the resource has it"`
+	Status              string            `json:"status" enum:"active,hidden" default:"active"`
 	record.External
 }
 
@@ -110,3 +113,6 @@ func (f Filter) statuses() []string {
 func (o Offering) name() sku.Item {
 	return sku.Item{Entity: sku.Service, ID: o.ID, SKU: o.SKU, Status: o.Status}
 }
+
+// IsHidden implements [httpapi.Hideable].
+func (o Offering) IsHidden() bool { return o.Status == StatusHidden }

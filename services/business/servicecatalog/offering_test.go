@@ -25,7 +25,7 @@ func TestLife(t *testing.T) {
 	require.Equal(t, "/api/external/v1"+path(s), made.Header.Get("Location"))
 	want := object{
 		"id": s["id"], "companyId": k.Principal.Company.String(), "sku": "S-0001", "name": "Haircut", "nameI18n": object{}, "categoryId": nil,
-		"priceModel": "fixed", "price": 3000.0, "durationMinutes": nil, "totalCost": 0.0, "status": "active", "costItems": []any{}, "source": nil, "externalId": nil, "metadata": object{},
+		"priceModel": "fixed", "price": 3000.0, "taxRateId": nil, "durationMinutes": nil, "bufferBeforeMinutes": nil, "bufferAfterMinutes": nil, "totalCost": 0.0, "status": "active", "costItems": []any{}, "source": nil, "externalId": nil, "metadata": object{},
 		"version": 1.0, "createdAt": s["createdAt"], "updatedAt": s["updatedAt"],
 	}
 	require.Equal(t, want, s)

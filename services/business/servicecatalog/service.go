@@ -28,6 +28,7 @@ type Config struct {
 	// CategoryPrefixes returns the SKU prefixes, nil for none, of those ids that are categories of the company.
 	CategoryPrefixes func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]*string, error)
 	Products         reference.Known
+	TaxRates         reference.Known // that can be chosen
 	Units            reference.Known
 }
 

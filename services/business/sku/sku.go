@@ -133,6 +133,41 @@ func owner(row pgx.Row) (entity string, id uuid.UUID, err error) {
 	return entity, id, nil
 }
 
+// Holder is an item that has a SKU or barcode.
+type Holder struct {
+	Entity string
+	ID     uuid.UUID
+}
+
+const (
+	sqlSelectSKUHolders     = `SELECT sku_key, entity, entity_id FROM skus WHERE company_id = $1 AND sku_key = ANY($2::TEXT[])`
+	sqlSelectBarcodeHolders = `SELECT barcode_key, entity, entity_id FROM barcodes WHERE company_id = $1 AND barcode_key = ANY($2::TEXT[])`
+)
+
+// Holders returns the items with SKUs, by the keys of these: see [list.Key].
+func Holders(ctx context.Context, q db.Querier, company tenant.ID, keys []string) (map[string]Holder, error) {
+	return holders(ctx, q, "find items by SKUs", sqlSelectSKUHolders, company, keys)
+}
+
+// BarcodeHolders returns the active products and variants with barcodes, by the keys of these.
+func BarcodeHolders(ctx context.Context, q db.Querier, company tenant.ID, keys []string) (map[string]Holder, error) {
+	return holders(ctx, q, "find items by barcodes", sqlSelectBarcodeHolders, company, keys)
+}
+
+func holders(ctx context.Context, q db.Querier, what, sql string, company tenant.ID, keys []string) (map[string]Holder, error) {
+	all := make(map[string]Holder, len(keys))
+	if len(keys) == 0 {
+		return all, nil
+	}
+	_, err := db.Collect(ctx, q, what, func(row pgx.CollectableRow) (h Holder, err error) {
+		var key string
+		err = row.Scan(&key, &h.Entity, &h.ID)
+		all[key] = h
+		return h, err
+	}, sql, company, keys)
+	return all, err
+}
+
 // Filter adds to a list of items of an entity the condition that they have this SKU, as [Find] compares it; "" adds none.
 func Filter(q *list.Query, company tenant.ID, entity, sku string) {
 	if key := list.Key(sku); key != "" {

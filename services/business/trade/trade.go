@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
@@ -25,6 +26,12 @@ type ItemRef struct {
 	Variant uuid.UUID // zero = none
 }
 
+// ItemName names an item by one of SKU, Barcode and ExternalID, as they are sent.
+type ItemName struct {
+	Kind                             string // KindProduct, which variants are, too, or KindService
+	SKU, Barcode, Source, ExternalID string // an empty Source is any
+}
+
 // Item is the catalog data of a document line.
 type Item struct {
 	SKU            string
@@ -34,13 +41,20 @@ type Item struct {
 	Cost           money.Amount
 	Hidden         bool
 	HasStock       bool
-	HasVariants    bool // has active variants, one of which must be referenced
-	UnknownVariant bool // the item exists, but not the referenced variant
+	HasVariants    bool     // has active variants, one of which must be referenced
+	UnknownVariant bool     // the item exists, but not the referenced variant
+	Tax            *TaxRate // nil = none
 	MinOrderQty    *money.Qty
 	OrderStepQty   *money.Qty
 	Components     []Component            // components with stock of a bundle without stock of its own
 	Options        map[uuid.UUID]Modifier // of its modifier groups, by option
 	Groups         []ModifierGroup
+}
+
+// TaxRate is a tax rate with its percentage as it is now.
+type TaxRate struct {
+	ID      uuid.UUID
+	Percent money.Percent
 }
 
 // Component is a product in a bundle.
@@ -76,6 +90,7 @@ type Client struct {
 	Balance          money.Amount // negative = the client owes
 	Points           int64        // loyalty points; negative after a refund of a sale whose points were spent
 	PriceListID      *uuid.UUID   // of the client, otherwise of its group
+	MergedIntoID     *uuid.UUID   // the client that it is now
 }
 
 // Reasons for a change of a client's loyalty points.
@@ -84,7 +99,39 @@ const (
 	PointsEarned    = "earned"              // by a sale
 	PointsReturned  = "redemption_returned" // by a refund
 	PointsTakenBack = "accrual_reversed"    // by a refund
+	PointsAdjusted  = "adjusted"            // by a request
+	PointsMerged    = "merged"              // with another client
 )
+
+// Kinds of entries of the ledger of a client.
+const (
+	LedgerOrder           = "order"  // was completed
+	LedgerReturn          = "return" // of a completed order
+	LedgerReturnCancelled = "return_cancelled"
+	LedgerPayment         = "payment"      // of an order
+	LedgerRefund          = "refund"       // of an order
+	LedgerReassignment    = "reassignment" // what was paid for an order went to another client with it, or came from one
+	LedgerSale            = "sale"         // with its payment
+	LedgerSaleRefund      = "sale_refund"
+	LedgerMerge           = "merge" // the balance went to another client that is the same, or came from one
+)
+
+// LedgerEntry is what a document has charged a client, and what was paid for it. Both are negative for what goes back.
+type LedgerEntry struct {
+	Kind      string
+	At        jsontype.Time // when it happened
+	Charged   money.Amount
+	Paid      money.Amount
+	OrderID   *uuid.UUID
+	SaleID    *uuid.UUID
+	Number    int64 // of the order or sale
+	PaymentID *uuid.UUID
+	ReturnID  *uuid.UUID
+	OtherID   *uuid.UUID // client that was merged, or that an order came from or went to
+}
+
+// Delta is what the balance of the client changes by.
+func (e LedgerEntry) Delta() money.Amount { return e.Paid - e.Charged }
 
 // StockKey identifies a product or variant with stock. Variant is the zero UUID for a product without variants.
 type StockKey struct {
@@ -111,7 +158,7 @@ type StockDelta struct {
 // StockDocument is the document that causes stock movements.
 type StockDocument struct {
 	Movement string // type of the movements, such as order_completion
-	Type     string // order, shipment, sale or receipt; "" = none
+	Type     string // order, shipment, sale, receipt or another Document; "" = none
 	ID       uuid.UUID
 	Number   int64
 	Reason   string
@@ -143,6 +190,13 @@ type StockShortage struct {
 	Required money.Qty
 }
 
+// LowStock are goods of which no more is available in a warehouse than their reorder point.
+type LowStock struct {
+	StockKey
+	Available    money.Qty
+	ReorderPoint money.Qty
+}
+
 // Types of stock movements.
 const (
 	MovementAdjustment     = "adjustment"
@@ -154,6 +208,17 @@ const (
 	MovementShipmentCancel = "shipment_cancel"
 	MovementCompletion     = "order_completion"
 	MovementReturn         = "order_return"
+	MovementReturnCancel   = "order_return_cancel"
+	MovementTransferOut    = "transfer_out"
+	MovementTransferIn     = "transfer_in"
+	MovementTransferCancel = "transfer_cancel"
+	MovementCount          = "count"
+
+	MovementSupplierReturn       = "supplier_return"
+	MovementSupplierReturnCancel = "supplier_return_cancel"
+
+	MovementWriteOff       = "write_off"
+	MovementWriteOffCancel = "write_off_cancel"
 )
 
 // Types of documents that cause stock movements.
@@ -162,6 +227,14 @@ const (
 	DocumentShipment = "shipment"
 	DocumentSale     = "sale"
 	DocumentReceipt  = "receipt"
+	DocumentReturn   = "return" // of an order
+	DocumentTransfer = "stock_transfer"
+	DocumentWriteOff = "write_off"
+	DocumentCount    = "stock_count"
+
+	DocumentSupplierReturn = "supplier_return"
+
+	DocumentPurchaseOrder = "purchase_order" // causes none itself, but has numbers of its own
 )
 
 // Contact is the contact data of a lead, of which a client can be made.
@@ -237,4 +310,7 @@ type BookedService struct {
 	Price           money.Amount
 	DurationMinutes *int32
 	Hidden          bool
+
+	// Minutes that the resource keeps free before and after a booking; nil = as the resource has it.
+	BufferBeforeMinutes, BufferAfterMinutes *int32
 }

@@ -84,6 +84,35 @@ func TestExpectedQty(t *testing.T) {
 	require.Len(t, s.events("stock.adjusted"), 3)
 }
 
+// A difference is added to what is there when the row is locked, so concurrent ones add up.
+func TestAdjustmentByDifference(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	p := s.product("Nail")
+	by := func(s *shop, p string, delta any, pairs ...any) *apitest.Response {
+		return s.adjust(p, 0, append([]any{"targetQty", nil, "delta", delta}, pairs...)...)
+	}
+	require.EqualValues(t, 2.5, by(s, p, 2.5).OK(201)["qty"])
+	require.Equal(t, map[string]int{"ok": 10}, together(t, 10, func(int) *apitest.Response { return by(s, p, 1) }))
+	require.EqualValues(t, 12.5, by(s, p, 0).OK(201)["qty"])
+	require.Len(t, s.events("stock.adjusted"), 11, "a difference of 0 is none")
+	by(s, p, -1, "expectedQty", 3).Fault(409, "STOCK_CHANGED")
+	last := by(s, p, -13, "expectedQty", 12.5).OK(201)
+	require.EqualValues(t, -0.5, last["qty"], "the policy allows it")
+	require.Equal(t, map[string]string{"delta": "TYPE"}, by(s, p, "7").Fields())
+	require.Contains(t, by(s, p, 0.0001).Fields(), "delta")
+
+	strict := open(t, func(p *access.Principal) { p.Settings.StockPolicy = access.StockBlock })
+	p = strict.product("Nail")
+	by(strict, p, 3).OK(201)
+	fault := by(strict, p, -4).Fault(409, "STOCK_INSUFFICIENT")
+	line := map[string]any{"productId": p, "variantId": nil, "warehouseId": strict.main, "required": 4.0, "available": 3.0}
+	require.Equal(t, map[string]any{"lines": []any{line}}, fault["meta"])
+	require.EqualValues(t, 0, by(strict, p, -3).OK(201)["qty"])
+	strict.adjust(p, -2).OK(201)
+	require.EqualValues(t, -1, by(strict, p, 1).OK(201)["qty"], "what comes is always taken")
+}
+
 func TestWhatCannotBeAdjusted(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -103,10 +132,13 @@ func TestWhatCannotBeAdjusted(t *testing.T) {
 	other.adjust(other.product("Nail"), 1, "warehouseId", s.main).Fault(404, "WAREHOUSE_NOT_FOUND")
 	require.Empty(t, s.list("/warehouse/stocks"))
 
-	require.Equal(t, map[string]string{"warehouseId": "REQUIRED", "targetQty": "REQUIRED", "reason": "REQUIRED"},
+	require.Equal(t, map[string]string{"warehouseId": "REQUIRED", "reason": "REQUIRED"},
 		s.Do(t, "POST", "/warehouse/stocks/adjust", `{}`).Fields())
 	require.Equal(t, map[string]string{"productId": "REQUIRED"},
 		s.Do(t, "POST", "/warehouse/stocks/adjust", map[string]any{"warehouseId": s.main, "targetQty": 1, "reason": "x"}).Fields())
+	require.Equal(t, map[string]string{"targetQty": "REQUIRED"},
+		s.Do(t, "POST", "/warehouse/stocks/adjust", map[string]any{"warehouseId": s.main, "productId": p, "reason": "x"}).Fields())
+	require.Equal(t, map[string]string{"delta": "CONFLICT"}, s.adjust(p, 1, "delta", 2).Fields())
 	for field, bad := range map[string]any{
 		"targetQty": 1.5, "targetQty ": 1_000_000_001, "targetQty  ": -1_000_000_001, "targetQty   ": "7", "reason": " ", "expectedQty": "x", "reorderPoint": -1, "variantId": "x",
 	} {

@@ -9,7 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
-var group = httpapi.Group{Tag: "Warehouse", Scope: "warehouse", Component: "warehouse"}
+var group = httpapi.Group{Tag: "Warehouse", About: "Stock and its movements, warehouses, suppliers, and the documents that move stock: receipts, transfers, write-offs, counts, purchase orders, returns to suppliers.", Scope: "warehouse", Component: "warehouse"}
 
 // Domain declares the domain.
 func Domain() domain.Domain {
@@ -17,7 +17,7 @@ func Domain() domain.Domain {
 		Name:       "warehouse",
 		Scopes:     []access.Resource{{Name: "warehouse"}},
 		Components: []access.Component{{Alias: "warehouse"}},
-		Events:     event.Declare(group.Component, group.Scope, movementCreated, stockAdjusted, stockLow),
+		Events:     event.Declare(group.Component, group.Scope, movementCreated, stockAdjusted, stockLow, availableChanged),
 		Errors: []apierr.Doc{
 			{Status: 409, Code: "BRANCH_NOT_AVAILABLE", Advice: "No open branch is without a warehouse, or the given one is closed. Open a branch first."},
 			{Status: 409, Code: "BRANCH_WAREHOUSE_EXISTS", Advice: "The branch already has a warehouse (meta.warehouseId); a branch can have only one."},

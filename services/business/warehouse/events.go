@@ -16,6 +16,9 @@ var (
 	)
 )
 
+var availableChanged = event.New[Stock]("stock.available_changed", "What is available of a stock record changed, by a movement or a reserve; at most about one event a second per record, with what is available then.").
+	NotByClients("the platform raises it about a second after an order, a sale, a receipt or an adjustment")
+
 // Types of the records that events are about.
 const (
 	aggregateMovement = "stock_movement"

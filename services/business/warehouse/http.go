@@ -39,10 +39,10 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("One record per warehouse and product or variant that has ever moved; with `groupBy=product`, sums over all warehouses, to which `level` and `sort` then apply."))
 	// An adjustment depends on the one row that it locks. At SERIALIZABLE, documents that move the same row would abort it.
 	adjust := group.On(api, s.cfg.DB, db.ReadCommitted())
-	httpapi.Create(adjust, "/warehouse/stocks/adjust", "adjustStock", "Set the quantity of a product in a warehouse", s.SetStock, httpapi.NoURL,
-		httpapi.Doc("Sets the physical quantity, with at most 3 decimals, to a target and records the difference as a movement; if nothing differs, there is no movement. `expectedQty` protects against a stock that has changed since it was read. "+
-			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_NOT_FOUND`, `WAREHOUSE_NOT_FOUND`, `PRODUCT_VARIANT_REQUIRED`, `STOCK_ACCOUNTING_DISABLED` or `STOCK_CHANGED`."))
-	httpapi.Batch(adjust, "/warehouse/stocks/adjust/batch", "batchStockAdjustments", "Set the quantities of up to 1 000 products", httpapi.Writes[Adjustment, Stock]{Create: s.SetStock, Resource: "stocks"},
+	httpapi.Create(adjust, "/warehouse/stocks/adjust", "adjustStock", "Set or change the quantity of a product in a warehouse", s.SetStock, httpapi.NoURL,
+		httpapi.Doc("Sets the physical quantity to `targetQty`, or changes it by `delta` with at most 3 decimals, and records the difference as a movement; if nothing differs, there is no movement. `expectedQty` protects against a stock that has changed since it was read. "+
+			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_NOT_FOUND`, `WAREHOUSE_NOT_FOUND`, `PRODUCT_VARIANT_REQUIRED`, `STOCK_ACCOUNTING_DISABLED`, `STOCK_CHANGED`, or `STOCK_INSUFFICIENT` for a `delta` below 0."))
+	httpapi.Batch(adjust, "/warehouse/stocks/adjust/batch", "batchStockAdjustments", "Set or change the quantities of up to 1 000 products", httpapi.Writes[Adjustment, Stock]{Create: s.SetStock, Resource: "stocks"},
 		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; `sku` or `barcode` names a product or variant in place of `productId`, and the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `STOCK_CHANGED` or `PRODUCT_NOT_FOUND`."))
 	httpapi.List(r, "/warehouse/movements", "listStockMovements", "List stock movements", s.Movements,

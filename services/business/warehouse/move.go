@@ -151,7 +151,7 @@ func (s *Service) announce(ctx context.Context, tx *db.Tx, by access.Caller, doc
 	if !st.IsLowStock || isLow(st.Qty-d.Qty, st.ReorderPoint) {
 		return nil
 	}
-	return outbox.Raise(ctx, tx, by.Company, outbox.Event{Name: stockLow.Name, Actor: by.Actor, Type: aggregateStock, ID: st.ID, Meta: st.Meta, Data: st})
+	return outbox.Raise(ctx, tx, by.Company, outbox.Event{Name: stockLow.Name, Actor: by.ActorID(), Type: aggregateStock, ID: st.ID, Meta: st.Meta, Data: st})
 }
 
 // checkPolicy checks the changed rows of a company that does not allow negative stock: what takes from the available quantity
@@ -172,6 +172,10 @@ func checkPolicy(deltas []trade.StockDelta, after map[rowKey]Stock) error {
 	if lines == nil {
 		return nil
 	}
+	return insufficient(lines)
+}
+
+func insufficient(lines []map[string]any) error {
 	return apierr.StateConflict("STOCK_INSUFFICIENT", "not enough stock is available; reduce the quantities in meta.lines, or receive stock").
 		With("lines", lines)
 }

@@ -20,7 +20,7 @@ const stockMovements = db.Table("stock_movements")
 // Movement is one change of a physical quantity. Movements are immutable. Names are those at the time of the movement.
 type Movement struct {
 	record.Key
-	Type           string        `json:"type" doc:"adjustment, receipt, receipt_cancel, sale, refund, shipment, shipment_cancel, order_completion, order_return"`
+	Type           string        `json:"type" doc:"adjustment, receipt, receipt_cancel, sale, refund, shipment, shipment_cancel, order_completion, order_return, order_return_cancel, transfer_out, transfer_in, transfer_cancel, write_off, write_off_cancel, count, supplier_return, supplier_return_cancel"`
 	ProductID      uuid.UUID     `json:"productId" format:"uuid"`
 	ProductName    string        `json:"productName"`
 	ProductSKU     string        `json:"productSku" db:"product_sku"`
@@ -31,7 +31,7 @@ type Movement struct {
 	Delta          money.Qty     `json:"delta"`
 	QtyBefore      money.Qty     `json:"qtyBefore"`
 	QtyAfter       money.Qty     `json:"qtyAfter"`
-	DocumentType   *string       `json:"documentType" doc:"order, shipment, sale or receipt"`
+	DocumentType   *string       `json:"documentType" enum:"order,shipment,return,sale,receipt,stock_transfer,write_off,stock_count,supplier_return"`
 	DocumentID     *uuid.UUID    `json:"documentId" format:"uuid"`
 	DocumentNumber *int64        `json:"documentNumber"`
 	Reason         *string       `json:"reason"`
@@ -49,7 +49,7 @@ type MovementFilter struct {
 	ProductID   *uuid.UUID `query:"productId" format:"uuid" where:"product_id = ?"`
 	VariantID   *uuid.UUID `query:"variantId" format:"uuid" where:"variant_id = ?"`
 	WarehouseID *uuid.UUID `query:"warehouseId" format:"uuid" where:"warehouse_id = ?"`
-	Type        []string   `query:"type" enum:"adjustment,receipt,receipt_cancel,sale,refund,shipment,shipment_cancel,order_completion,order_return" where:"type = ANY(?::TEXT[])" doc:"comma-separated"`
+	Type        []string   `query:"type" enum:"adjustment,receipt,receipt_cancel,sale,refund,shipment,shipment_cancel,order_completion,order_return,order_return_cancel,transfer_out,transfer_in,transfer_cancel,write_off,write_off_cancel,count,supplier_return,supplier_return_cancel" where:"type = ANY(?::TEXT[])" doc:"comma-separated"`
 	DateFrom    *list.From `query:"dateFrom" where:"created_at >= ?"`
 	DateTo      *list.To   `query:"dateTo" where:"created_at <= ?"`
 }
@@ -84,6 +84,6 @@ func newMovement(tx *db.Tx, by access.Caller, doc trade.StockDocument, st Stock,
 func (s *Service) record(ctx context.Context, tx *db.Tx, by access.Caller, m Movement) error {
 	insertMovement(tx, m)
 	return outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: movementCreated.Name, Actor: by.Actor, Type: aggregateMovement, ID: m.ID, Meta: record.New(m.CreatedAt.Std()), Data: m,
+		Name: movementCreated.Name, Actor: by.ActorID(), Type: aggregateMovement, ID: m.ID, Meta: record.New(m.CreatedAt.Std()), Data: m,
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/business/trade"
 )
 
-// check returns a fault unless the adjustment names what it is about in one way.
+// check returns a fault unless the adjustment names what it is about, and its quantity, in one way.
 func (a Adjustment) check() error {
 	var faults apierr.Fields
 	byID := a.ProductID != uuid.Nil || a.VariantID != nil
@@ -25,6 +25,12 @@ func (a Adjustment) check() error {
 		faults.Add("barcode", apierr.Conflict, "cannot be combined with productId or variantId: it names the product or the variant alone")
 	case a.SKU == "" && a.Barcode == "" && a.ProductID == uuid.Nil:
 		faults.Add("productId", apierr.Required, "is required, or sku, or barcode")
+	}
+	switch {
+	case a.TargetQty != nil && a.Delta != nil:
+		faults.Add("delta", apierr.Conflict, "cannot be combined with targetQty; send one of them")
+	case a.TargetQty == nil && a.Delta == nil:
+		faults.Add("targetQty", apierr.Required, "is required, or delta")
 	}
 	return faults.Err()
 }

@@ -225,6 +225,7 @@ func (r *Reconciler) Repair(ctx context.Context, tx *db.Tx, company tenant.ID, d
 	}
 	if qty != st.Qty || reserved != st.Reserved {
 		tx.Queue(sqlRepairStock, company, st.ID, qty, reserved, tx.Now().UnixMicro(), tx.Now()).Expect(1, nil)
+		markChanged(tx, company, []trade.StockDelta{{Warehouse: d.WarehouseID, StockKey: d.key(), Qty: qty - reserved - st.Available}})
 	}
 	return nil
 }

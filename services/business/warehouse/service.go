@@ -198,4 +198,4 @@ var (
 )
 
 // Metrics returns the collectors of this package, to be registered once per process.
-func Metrics() []prometheus.Collector { return []prometheus.Collector{differences, checked} }
+func Metrics() []prometheus.Collector { return []prometheus.Collector{differences, checked, untold} }

@@ -33,14 +33,20 @@ type shop struct {
 	server  *apitest.Server
 	company *company.Service
 	s       *warehouse.Service
+	goods   *catalog.Service
 	main    string // default warehouse
 }
 
 func open(t testing.TB, edit ...func(*access.Principal)) *shop {
 	t.Helper()
-	d := dbtest.Open(t)
+	return openOn(t, dbtest.Open(t), edit...)
+}
+
+func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *shop {
+	t.Helper()
 	s := &shop{t: t, d: d}
 	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: servicecatalog.InCategories{}})
+	s.goods = goods
 	s.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: apitest.Registry()})
 	s.s = warehouse.New(warehouse.Config{DB: d, Products: goods, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: s.company, Branches: s.company})
 	s.server = apitest.New(t, d, s.s.Register, goods.Register).ServeAdmin(goods.RegisterAdmin)

@@ -62,14 +62,19 @@ func describe(k trade.StockKey, p trade.StockProduct) StockedProduct {
 	}
 }
 
-// Adjustment sets the physical quantity of one stock row; see docs/reference/rules.md#stock-adjustment.
+func (p *StockedProduct) key() trade.StockKey {
+	return trade.StockKey{Product: p.ProductID, Variant: record.OrZero(p.VariantID)}
+}
+
+// Adjustment sets or changes the physical quantity of one stock row; see docs/reference/rules.md#stock-adjustment.
 type Adjustment struct {
 	ProductID    uuid.UUID  `json:"productId" format:"uuid" doc:"or sku, or barcode"`
 	VariantID    *uuid.UUID `json:"variantId" format:"uuid" doc:"required with the productId of a product that has variants"`
 	SKU          string     `json:"sku" minLength:"1" maxLength:"64" doc:"of the product or variant, in place of productId"`
 	Barcode      string     `json:"barcode" minLength:"1" maxLength:"64" doc:"of the active product or variant, in place of productId"`
 	WarehouseID  uuid.UUID  `json:"warehouseId" required:"true" format:"uuid"`
-	TargetQty    int64      `json:"targetQty" required:"true" minimum:"-1000000000" maximum:"1000000000" doc:"the new quantity"`
+	TargetQty    *int64     `json:"targetQty" minimum:"-1000000000" maximum:"1000000000" doc:"the new quantity; or delta"`
+	Delta        *money.Qty `json:"delta" minimum:"-1000000000" maximum:"1000000000" doc:"what the quantity changes by, in place of targetQty"`
 	Reason       string     `json:"reason" required:"true" minLength:"1" maxLength:"500"`
 	ExpectedQty  *money.Qty `json:"expectedQty" minimum:"-999999999999999" maximum:"999999999999999" doc:"the change is rejected unless this is the current quantity"`
 	ReorderPoint *money.Qty `json:"reorderPoint" minimum:"0" maximum:"1000000000" doc:"null = unchanged; 0 = none"`
@@ -83,10 +88,11 @@ type adjusted struct {
 	MovementID  uuid.UUID `json:"movementId" format:"uuid"`
 }
 
-// SetStock sets the quantity of a product in a warehouse, and the reorder point if it is given. If the quantity is unchanged,
-// there is no movement.
+// SetStock sets the quantity of a product in a warehouse, or changes it by a difference, and sets the reorder point if it is given. If
+// the quantity is unchanged, there is no movement.
 //
-// Errors: 400, 404 for a reference, 409 STOCK_ACCOUNTING_DISABLED, 409 PRODUCT_VARIANT_REQUIRED, 409 STOCK_CHANGED.
+// Errors: 400, 404 for a reference, 409 STOCK_ACCOUNTING_DISABLED, 409 PRODUCT_VARIANT_REQUIRED, 409 STOCK_CHANGED, 409
+// STOCK_INSUFFICIENT for a difference that takes more than is there, if the company does not allow negative stock.
 func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in Adjustment) (Stock, error) {
 	if err := in.check(); err != nil {
 		return Stock{}, err
@@ -109,7 +115,9 @@ func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in 
 		return Stock{}, apierr.StateConflict("STOCK_CHANGED", "the quantity is %s but expectedQty is %s; read the stock again and retry", st.Qty, *in.ExpectedQty).With("qty", st.Qty)
 	}
 	before := st.Levels
-	st.Qty = money.Units(in.TargetQty)
+	if st.Qty, err = in.applyTo(by, st); err != nil {
+		return Stock{}, err
+	}
 	if in.ReorderPoint != nil {
 		st.ReorderPoint = *in.ReorderPoint
 	}
@@ -119,6 +127,20 @@ func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in 
 	}
 	st.Touch(tx.Now())
 	return s.storeAdjusted(ctx, tx, by, before, st, in.Reason)
+}
+
+// applyTo returns the quantity of the row after the adjustment. A target is what was counted, so it may be any quantity.
+func (a Adjustment) applyTo(by access.Caller, st Stock) (money.Qty, error) {
+	if a.TargetQty != nil {
+		return money.Units(*a.TargetQty), nil
+	}
+	qty := st.Qty + *a.Delta
+	if *a.Delta < 0 && qty < 0 && by.Settings.BlocksStock() {
+		return 0, insufficient([]map[string]any{{
+			"productId": st.ProductID, "variantId": st.VariantID, "warehouseId": st.WarehouseID, "required": -*a.Delta, "available": st.Available,
+		}})
+	}
+	return qty, nil
 }
 
 // storeAdjusted stores an adjusted row and its movement, and raises their events.
@@ -137,8 +159,11 @@ func (s *Service) storeAdjusted(ctx context.Context, tx *db.Tx, by access.Caller
 	meta := st.Meta
 	st.EvPos += max(int64(len(raised)), 1) - 1 // the record stores the position of the last event
 	updateStock(tx, st)
+	if st.Available != before.Available {
+		markChanged(tx, by.Company, []trade.StockDelta{{Warehouse: st.WarehouseID, StockKey: st.key(), Qty: st.Available - before.Available}})
+	}
 	for i, e := range raised {
-		e.Actor, e.Type, e.ID, e.Meta, e.Offset, e.Data = by.Actor, aggregateStock, st.ID, meta, int64(i), st
+		e.Actor, e.Type, e.ID, e.Meta, e.Offset, e.Data = by.ActorID(), aggregateStock, st.ID, meta, int64(i), st
 		if err := outbox.Raise(ctx, tx, by.Company, e); err != nil {
 			return Stock{}, err
 		}

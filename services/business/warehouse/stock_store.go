@@ -39,7 +39,7 @@ const stockFK = "stocks_warehouse_fkey"
 
 const returningLevels = ` RETURNING warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at`
 
-// A reservation does not change updated_at, which is the time of the last movement. Documents that are stored together change a
+// A reservation does not change updated_at, which is indexed: [Announcer] does, about once a second. Documents that are stored together change a
 // row once, in the order in which all documents lock stock rows.
 var sqlReserve = stocks.InsertRows(`(company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
 SELECT u.c, u.w, u.p, u.v, min(u.i)::UUID, 0, sum(u.r), 0, 1, min(u.pos), min(u.at), min(u.at)
@@ -59,6 +59,7 @@ func reserveStocks(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta, chec
 	}
 	q := tx.QueueRows(sqlReserve, slices.Repeat([]tenant.ID{company}, n), c.warehouses, c.products, c.variants, ids, c.reserved,
 		slices.Repeat([]int64{tx.Now().UnixMicro()}, n), slices.Repeat([]time.Time{tx.Now()}, n)).OnConstraint(stockFK, errDeleted)
+	defer markChanged(tx, company, deltas)
 	if check == nil {
 		return
 	}
@@ -86,6 +87,7 @@ func moveStocks(ctx context.Context, tx *db.Tx, company tenant.ID, deltas []trad
 		after, err = readLevels(rows)
 		return err
 	})
+	markChanged(tx, company, deltas)
 	if err := tx.Flush(ctx); err != nil {
 		return nil, fmt.Errorf("move stock: %w", err)
 	}

@@ -106,7 +106,7 @@ func TestStockFollowsTheModel(t *testing.T) {
 
 func (w *kit) set(k trade.StockKey, target int64) error {
 	return w.tx(func(ctx context.Context, tx *db.Tx) error {
-		_, err := w.s.SetStock(ctx, tx, w.by, warehouse.Adjustment{ProductID: k.Product, VariantID: k.VariantID(), WarehouseID: w.id, TargetQty: target, Reason: "count"})
+		_, err := w.s.SetStock(ctx, tx, w.by, warehouse.Adjustment{ProductID: k.Product, VariantID: k.VariantID(), WarehouseID: w.id, TargetQty: &target, Reason: "count"})
 		return err
 	})
 }

@@ -164,3 +164,10 @@ const sqlSelectNames = `SELECT id, name FROM warehouses WHERE company_id = $1 AN
 func (s *Service) WarehouseNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	return db.Map[uuid.UUID, string](ctx, q, "read names of warehouses", sqlSelectNames, company, ids)
 }
+
+const sqlSelectBranches = `SELECT id, branch_id FROM warehouses WHERE company_id = $1 AND branch_id IS NOT NULL`
+
+// BranchesOfAll returns the branches of those warehouses of the company that have one.
+func BranchesOfAll(ctx context.Context, q db.Querier, company tenant.ID) (map[uuid.UUID]uuid.UUID, error) {
+	return db.Map[uuid.UUID, uuid.UUID](ctx, q, "read branches of warehouses", sqlSelectBranches, company)
+}

@@ -285,15 +285,22 @@ func (p *percent) UnmarshalText(b []byte) error {
 
 type companySettingsCmd struct {
 	ofCompany
-	Name           *string  `help:"Name."`
-	HomeRegion     *string  `help:"Home region. Does not move data: the id of the company decides where it is."`
-	Currency       *string  `help:"Currency code, ISO 4217."`
-	CountryPrefix  *string  `help:"Country calling code of phone numbers."`
-	TimeZone       *string  `help:"Time zone, IANA name."`
-	Locale         *string  `help:"Language and region, BCP 47 tag."`
-	StockPolicy    *string  `help:"Whether orders may reserve more than is available: allow_negative or block."`
-	AccrualPercent *percent `help:"Loyalty points earned, in percent of the total, such as 2.5."`
-	MaxInFlight    *int32   `help:"Maximum number of concurrent requests; 0 = the limit of the plan."`
+	Name                 *string  `help:"Name."`
+	HomeRegion           *string  `help:"Home region. Does not move data: the id of the company decides where it is."`
+	Currency             *string  `help:"Currency code, ISO 4217."`
+	CountryPrefix        *string  `help:"Country calling code of phone numbers."`
+	TimeZone             *string  `help:"Time zone, IANA name."`
+	Locale               *string  `help:"Language and region, BCP 47 tag."`
+	StockPolicy          *string  `help:"Whether orders may reserve more than is available: allow_negative or block."`
+	TaxMode              *string  `help:"Whether prices of new documents contain their taxes: included or added."`
+	TaxRounding          *string  `help:"Where taxes are rounded: line or document."`
+	BackdateDays         *int32   `help:"How many days ago sales, shifts, cash movements, payments, shipments and returns that are sent later may have happened, 0 to 366."`
+	BookingURL           *string  `name:"booking-url" help:"Scheme and host of the links to bookings, such as https://book.example.com; empty = there are none."`
+	BookingChangeMinutes *int32   `help:"How many minutes before its start a booking can last be moved or cancelled by its link, 0 to 43200."`
+	BookingMails         *bool    `help:"Send e-mail to customers on their bookings." negatable:""`
+	BookingReminders     *[]int32 `help:"How many minutes before the start of a booking booking.reminder is raised, such as 1440,120; empty = never."`
+	AccrualPercent       *percent `help:"Loyalty points earned, in percent of the total, such as 2.5."`
+	MaxInFlight          *int32   `help:"Maximum number of concurrent requests; 0 = the limit of the plan."`
 }
 
 func (c *companySettingsCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *Cmd) error {
@@ -301,6 +308,26 @@ func (c *companySettingsCmd) Run(ctx context.Context, out io.Writer, log *slog.L
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.company(auditedWith(ctx, a, "updateCompany", c, c.Company, a.Configure, settings))
 	})
+}
+
+// bookings sets the settings on bookings whose flags were given, and returns their names.
+func (c *companySettingsCmd) bookings(in *company.Settings) (names []string) {
+	if c.BookingURL != nil {
+		names = append(names, "bookingUrl")
+		if *c.BookingURL != "" {
+			in.BookingURL = c.BookingURL
+		}
+	}
+	if c.BookingChangeMinutes != nil {
+		in.BookingChangeMinutes, names = *c.BookingChangeMinutes, append(names, "bookingChangeMinutes")
+	}
+	if c.BookingMails != nil {
+		in.BookingMails, names = *c.BookingMails, append(names, "bookingMails")
+	}
+	if c.BookingReminders != nil {
+		in.BookingReminders, names = *c.BookingReminders, append(names, "bookingReminders")
+	}
+	return names
 }
 
 // settings are those whose flags were given.
@@ -318,6 +345,8 @@ func (c *companySettingsCmd) settings() record.Patch[company.Settings] {
 		{"timeZone", &in.TimeZone, c.TimeZone},
 		{"locale", &in.Locale, c.Locale},
 		{"stockPolicy", &in.StockPolicy, c.StockPolicy},
+		{"taxMode", &in.TaxMode, c.TaxMode},
+		{"taxRounding", &in.TaxRounding, c.TaxRounding},
 	} {
 		if t.from != nil {
 			*t.to, names = *t.from, append(names, t.name)
@@ -326,6 +355,10 @@ func (c *companySettingsCmd) settings() record.Patch[company.Settings] {
 	if c.AccrualPercent != nil {
 		in.AccrualPercent, names = money.Percent(*c.AccrualPercent), append(names, "accrualPercent")
 	}
+	if c.BackdateDays != nil {
+		in.BackdateDays, names = *c.BackdateDays, append(names, "backdateDays")
+	}
+	names = append(names, c.bookings(&in)...)
 	if c.MaxInFlight != nil {
 		names = append(names, "maxInFlight")
 		if *c.MaxInFlight != 0 {

@@ -119,7 +119,7 @@ func (c *replayStartCmd) ofCompany(ctx context.Context, a admin, company tenant.
 	if err != nil {
 		return nil, err
 	}
-	subs, err := a.all.Webhooks.Subscriptions(ctx, by, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}})
+	subs, err := a.all.Webhooks.Subscriptions(ctx, by, webhooks.SubscriptionFilter{Params: list.Params{PageSize: access.MaxSubscriptions}})
 	if err != nil {
 		return nil, err
 	}

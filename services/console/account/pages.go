@@ -130,7 +130,7 @@ func (pages *Pages) change(ctx context.Context, q *web.Request, operation string
 
 func (pages *Pages) setPassword(ctx context.Context, q *web.Request) (web.Answer, error) {
 	err := pages.Accounts.ConfirmPassword(ctx, q.Session.Owner, "current", q.Form.Get("current"))
-	if fault := web.FaultOf(err, "current"); fault != "" {
+	if fault := q.FaultOf(err, "current"); fault != "" {
 		a, err := pages.account(ctx, q, faults{current: fault})
 		return a.Refuse(), err
 	}
@@ -138,7 +138,7 @@ func (pages *Pages) setPassword(ctx context.Context, q *web.Request) (web.Answer
 		return web.Answer{}, err
 	}
 	password, err := pages.Accounts.NewPassword(ctx, "password", q.Form.Get("password"), q.Person.Email)
-	if fault := web.FaultOf(err, "password"); fault != "" {
+	if fault := q.FaultOf(err, "password"); fault != "" {
 		a, err := pages.account(ctx, q, faults{password: fault})
 		return a.Refuse(), err
 	}
@@ -197,7 +197,7 @@ type recoveryPage struct {
 
 func (pages *Pages) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
 	err := pages.Accounts.ConfirmPassword(ctx, q.Session.Owner, "confirm", q.Form.Get("confirm"))
-	if fault := web.FaultOf(err, "confirm"); fault != "" {
+	if fault := q.FaultOf(err, "confirm"); fault != "" {
 		return pages.totpAgain(ctx, q, totpFaults{confirm: fault})
 	}
 	if err != nil {
@@ -208,7 +208,7 @@ func (pages *Pages) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer
 		codes, err = pages.Accounts.ConfirmTOTP(ctx, tx, q.Session.Owner, q.Person.Email, q.Form.Get("sealed"), q.Form.Get("code"))
 		return err
 	})
-	if web.FaultOf(err, "code") != "" {
+	if q.FaultOf(err, "code") != "" {
 		return pages.totpAgain(ctx, q, totpFaults{code: q.T("signin.code.wrong")})
 	}
 	if errors.Is(err, accounts.ErrRefused) { // another one is on
@@ -232,7 +232,7 @@ func (pages *Pages) totpAgain(ctx context.Context, q *web.Request, f totpFaults)
 
 func (pages *Pages) removeTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
 	err := pages.Accounts.ConfirmPassword(ctx, q.Session.Owner, "off", q.Form.Get("off"))
-	if fault := web.FaultOf(err, "off"); fault != "" {
+	if fault := q.FaultOf(err, "off"); fault != "" {
 		a, err := pages.account(ctx, q, faults{off: fault})
 		return a.Refuse(), err
 	}

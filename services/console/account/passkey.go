@@ -107,7 +107,7 @@ func (pages *Pages) addPasskey(ctx context.Context, q *web.Request) (web.Answer,
 			return pages.Accounts.AddPasskey(ctx, tx, q.Person.Email, made)
 		})
 	}
-	f := faults{name: web.FaultOf(err, "name"), confirm: web.FaultOf(err, "confirm"), passkey: web.FaultOf(err, "credential"), named: name}
+	f := faults{name: q.FaultOf(err, "name"), confirm: q.FaultOf(err, "confirm"), passkey: q.FaultOf(err, "credential"), named: name}
 	if errors.Is(err, accounts.ErrCeremony) {
 		f.passkey = q.T("signin.late")
 	}

@@ -91,3 +91,30 @@ func (d day) clock(at time.Time) string {
 }
 
 const clockTime = "15:04"
+
+// clockRow is the row of an instant by the clock, so that the rows of days that clocks change stand beside those of others.
+func (d day) clockRow(at time.Time, up bool) int {
+	switch {
+	case !at.After(d.start):
+		return 0
+	case !at.Before(d.end):
+		return int(24 * time.Hour / quarter)
+	}
+	local := at.In(d.zone)
+	minutes := local.Hour()*60 + local.Minute()
+	if up {
+		minutes += 14
+	}
+	return minutes / 15
+}
+
+// clockOfRow is the time at which a row of [day.clockRow] begins.
+func clockOfRow(row int) string {
+	return time.Time{}.Add(time.Duration(row) * quarter).Format(clockTime)
+}
+
+// sameClock is the time of another day at which the clock shows the time of an instant.
+func (d day) sameClock(at time.Time) time.Time {
+	local := at.In(d.zone)
+	return jsontype.Date(d.utc()).At(local.Hour()*60+local.Minute(), d.zone)
+}

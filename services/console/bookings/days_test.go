@@ -70,5 +70,23 @@ func TestBookingsThatOverlapStandBesideEachOther(t *testing.T) {
 	}
 	require.Equal(t, []int{1, 2, 1, 2}, lanesOf([]scheduling.Booking{booking(9, 11), booking(10, 12), booking(11, 13), booking(12, 13)}))
 	require.Equal(t, []int{1, 2, 3, 4, 4, 4}, lanesOf([]scheduling.Booking{booking(9, 11), booking(9, 11), booking(9, 11), booking(9, 11), booking(9, 11), booking(9, 11)}), "lanes are bounded")
+	cleaned := booking(9, 11)
+	cleaned.BufferAfterMinutes = 15
+	require.Equal(t, []int{1, 2, 1}, lanesOf([]scheduling.Booking{cleaned, booking(11, 12), booking(12, 13)}), "what is kept free takes the lane as well")
 	require.Empty(t, lanesOf(nil))
+}
+
+// In a week, rows are times of the clock, so that the days on which clocks change stand beside the others.
+func TestRowsOfTheClock(t *testing.T) {
+	t.Parallel()
+	for _, date := range []string{"2026-03-29", "2026-06-07", "2026-10-25"} {
+		at, err := time.Parse(time.DateOnly, date)
+		require.NoError(t, err)
+		d := dayOf(at.Year(), at.Month(), at.Day(), zone(t, "Europe/Berlin"))
+		noon := d.sameClock(time.Date(2026, 1, 15, 12, 10, 0, 0, d.zone))
+		require.Equal(t, "12:10", d.clock(noon), date)
+		require.Equal(t, []int{48, 49}, []int{d.clockRow(noon, false), d.clockRow(noon, true)}, date)
+		require.Equal(t, []int{0, 0, 96}, []int{d.clockRow(d.start.Add(-time.Hour), true), d.clockRow(d.start, false), d.clockRow(d.end, false)}, date)
+	}
+	require.Equal(t, []string{"00:00", "12:15"}, []string{clockOfRow(0), clockOfRow(49)})
 }

@@ -73,7 +73,7 @@ func (pages *Pages) free(ctx context.Context, q *web.Request) (web.Answer, error
 		in.ResourceIDs = []uuid.UUID{*s.resource}
 	}
 	if err := pages.search(ctx, q, &p, in, func(id uuid.UUID, at time.Time) slot {
-		return slot{Href: web.With(q.Path("/bookings/book"), "resource", id.String(), "service", q.Form.Get("service"), "start", web.Instant(at))}
+		return slot{Href: state{day: dayOfTime(at, q.Zone)}.booking(choice{id, at, q.Form.Get("service")}).href(q)}
 	}); err != nil {
 		return web.Answer{}, err
 	}
@@ -116,7 +116,7 @@ func (pages *Pages) choices(ctx context.Context, q *web.Request, s state) (servi
 func (pages *Pages) search(ctx context.Context, q *web.Request, p *freePage, in scheduling.Search, slotAt func(id uuid.UUID, at time.Time) slot) error {
 	found, err := web.Call[scheduling.Availability](ctx, q, "searchAvailability", web.Input{Query: web.Query(in)})
 	if web.Refused(err) {
-		p.Fault = web.Fault(err)
+		p.Fault = q.Fault(err)
 		return nil
 	}
 	if err != nil {

@@ -40,12 +40,12 @@ func (pages *Pages) formOf(q *web.Request, f web.Fields) web.Answer {
 		{Name: "email", Label: q.T("companies.owner.email"), Type: "email", Help: q.T("companies.owner.help"), Required: true},
 		{Name: "ownerName", Label: q.T("companies.owner.name")},
 	} {
-		field.Value, field.Autocomplete, field.Fault = f.Typed.Get(field.Name), "off", web.FaultOf(f.Err, field.Name)
+		field.Value, field.Autocomplete, field.Fault = f.Typed.Get(field.Name), "off", q.FaultOf(f.Err, field.Name)
 		form.Fields = append(form.Fields, field)
 	}
 	form.Fields[0].Focus = f.Err == nil
 	if known, ok := apierr.As(f.Err); ok && !web.Faulty(form.Fields) {
-		form.Fault = known.Message
+		form.Fault = q.Why(known)
 	}
 	return web.Show("companies/form", q.T("companies.new"), formPage{
 		web.Header{Title: q.T("companies.new"), Facts: q.T("companies.new.intro"), Crumbs: []web.Link{{Text: q.T("companies.title"), Href: "/companies"}}}, form,

@@ -67,10 +67,7 @@ func (pages *Pages) showWith(ctx context.Context, q *web.Request, f web.Fields, 
 	fields := q.FieldsOf(f)
 	if q.Allows("*", true) {
 		p.Header.Actions = actionsOf(q, c, at)
-		p.Form = &web.Form{Post: at, Button: q.T("settings.save"), Fields: fields}
-		if known, ok := apierr.As(f.Err); ok && !web.Faulty(fields) {
-			p.Form.Fault = known.Message
-		}
+		p.Form = &web.Form{Post: at, Button: q.T("settings.save"), Fields: fields, Fault: q.FormFault(f.Err, fields)}
 	} else {
 		for _, field := range fields {
 			p.Facts = append(p.Facts, web.Fact{Label: field.Label, Cell: web.Text(field.Value)})
@@ -81,7 +78,7 @@ func (pages *Pages) showWith(ctx context.Context, q *web.Request, f web.Fields, 
 	}
 	a := web.Show("companies/company", c.Name, p)
 	if known, ok := apierr.As(refused); ok {
-		p.Note = &web.Note{Kind: web.Bad, Title: q.T("directories.refused"), Text: known.Message}
+		p.Note = &web.Note{Kind: web.Bad, Title: q.T("directories.refused"), Text: q.Why(known)}
 		a = web.Show("companies/company", c.Name, p)
 	}
 	if f.Err != nil || refused != nil {

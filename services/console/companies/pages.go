@@ -90,7 +90,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 		Filter: filterOf(q, f, kind),
 		Table: web.Table{
 			Label:   q.T("companies.title"),
-			Columns: []web.Column{{Text: q.T("people.name")}, {Text: q.T("companies.plan")}, {Text: q.T("people.status")}, {Text: q.T("people.since")}, {Text: q.T("companies.manage")}},
+			Columns: []web.Column{{Text: q.Label("name")}, {Text: q.T("companies.plan")}, {Text: q.T("people.status")}, {Text: q.T("people.since")}, {Text: q.T("companies.manage")}},
 			Empty:   web.Empty{Title: q.T("companies.none"), Text: q.T("companies.none.text")},
 		},
 	}
@@ -134,7 +134,7 @@ func filterOf(q *web.Request, f company.Filter, kind string) web.Filter {
 		return field
 	}
 	filter := web.Filter{Action: "/companies", Button: q.T("filter.search"), Fields: []web.Field{
-		{Name: "q", Label: q.T("people.name"), Value: f.Search},
+		{Name: "q", Label: q.Label("name"), Value: f.Search},
 		choice("status", q.T("people.status"), f.Status, statuses), choice("plan", q.T("companies.plan"), f.Plan, plans(q)), choice("kind", q.T("settings.kind"), kind, []string{"live", "test"}),
 	}}
 	if f.Search+f.Status+f.Plan+kind != "" {

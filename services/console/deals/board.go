@@ -75,7 +75,7 @@ func (pages *Pages) board(ctx context.Context, q *web.Request) (web.Answer, erro
 
 // fill reads the board of a type; "" = the default one.
 func (pages *Pages) fill(ctx context.Context, q *web.Request, of string, no *refused) (boardPage, error) {
-	p := boardPage{Header: web.Header{Title: q.T("deals.title"), Links: []web.Link{{Text: q.T("deals.list"), Href: q.Path("/deals/list")}}}, Moves: q.Allows(scope, true), Post: q.Path("/deals/")}
+	p := boardPage{Header: header(q), Moves: q.Allows(scope, true), Post: q.Path("/deals/")}
 	types, err := web.Call[[]deals.Type](ctx, q, "listDealTypes", web.Input{})
 	if err != nil {
 		return p, err
@@ -186,14 +186,14 @@ func cardOf(q *web.Request, d deals.ListItem, s deals.Stage, stages []deals.Stag
 	to := s.ID.String()
 	if no != nil && no.deal == d.ID {
 		to, c.Focus = no.stage, true
-		if c.ReasonFault = web.FaultOf(no.err, "lostReasonId"); c.ReasonFault != "" || no.reason != "" {
+		if c.ReasonFault = q.FaultOf(no.err, "lostReasonId"); c.ReasonFault != "" || no.reason != "" {
 			c.Reasons = append(c.Reasons, web.Option{Text: q.T("deals.reason.choose")})
 			for _, reason := range reasons {
 				c.Reasons = append(c.Reasons, web.Option{Value: reason.ID.String(), Text: reason.Name, Selected: reason.ID.String() == no.reason})
 			}
 		}
 		if c.ReasonFault == "" {
-			c.Fault = web.Fault(no.err)
+			c.Fault = q.Fault(no.err)
 		}
 	}
 	for _, other := range stages {
@@ -268,4 +268,13 @@ func (pages *Pages) move(ctx context.Context, q *web.Request) (web.Answer, error
 		return web.Answer{}, err
 	}
 	return web.Show("deals/board", q.T("deals.title"), p).Refuse(), nil
+}
+
+// header leads to the list, and to a new deal for who may make one.
+func header(q *web.Request) web.Header {
+	h := web.Header{Title: q.T("deals.title"), Links: []web.Link{{Text: q.T("deals.list"), Href: q.Path("/deals/list")}}}
+	if q.MayCall("createDeal") {
+		h.Main = &web.Link{Text: q.T("deals.new"), Href: q.Path("/deals/list/new")}
+	}
+	return h
 }

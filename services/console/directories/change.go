@@ -57,7 +57,7 @@ func (pages *Pages) showWith(ctx context.Context, q *web.Request, p place, err e
 	if inForm {
 		f.Typed, f.Err = typed(q.Form), err
 	} else if known, ok := apierr.As(err); ok {
-		page.Note = &web.Note{Kind: web.Bad, Title: q.T("directories.refused"), Text: known.Message}
+		page.Note = &web.Note{Kind: web.Bad, Title: q.T("directories.refused"), Text: q.Why(known)}
 	}
 	pages.formFor(q, p, e, f, &page)
 	page.Header.Actions = actionsOf(q, p, e)
@@ -73,12 +73,12 @@ func (pages *Pages) showWith(ctx context.Context, q *web.Request, p place, err e
 
 // formFor shows the entry as a form, or as facts to those who may not change it.
 func (pages *Pages) formFor(q *web.Request, p place, e entry, f web.Fields, page *entryPage) {
-	fields := q.FieldsOf(f)
+	fields := p.fieldsOf(q, f)
 	for _, name := range p.Fixed {
 		page.Facts = append(page.Facts, web.Fact{Label: q.Label(name), Cell: e.cell(q, name, nil).With(q.T("directories.fixed"))})
 	}
 	if changes(q, p.Directory) {
-		page.Form = &web.Form{Post: p.address(q, "/"+e.id()), Button: q.T("directories.save"), Fields: fields, Fault: faultOf(f.Err, fields)}
+		page.Form = &web.Form{Post: p.address(q, "/"+e.id()), Button: q.T("directories.save"), Fields: fields, Fault: q.FormFault(f.Err, fields)}
 		if v := e.number("version"); v > 0 {
 			page.Form.Hidden = map[string]string{"version": strconv.FormatInt(v, 10)}
 		}
@@ -144,7 +144,7 @@ func (pages *Pages) more(ctx context.Context, q *web.Request, p place, e entry, 
 	}
 	switch p.Name {
 	case "resources":
-		page.Week, err = weekOf(q, e)
+		page.Week = weekOf(q, e)
 	case "price-lists":
 		page.Prices, err = pages.prices(ctx, q, e)
 	}
@@ -156,7 +156,7 @@ func (pages *Pages) update(ctx context.Context, q *web.Request, p place) (web.An
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return pages.change(ctx, q, p, p.Update, "saved", q.BodyOf(f, q.Form), true)
+	return pages.change(ctx, q, p, p.Update, "saved", p.bodyOf(q, f), true)
 }
 
 func (pages *Pages) setActive(ctx context.Context, q *web.Request, p place) (web.Answer, error) {

@@ -1,9 +1,12 @@
 package directories
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -61,7 +64,7 @@ type names map[string]string
 func (e entry) cell(q *web.Request, field string, choices names) web.Cell {
 	switch v := e.fields[field].(type) {
 	case nil:
-		return web.Text("–")
+		return web.Text(cmp.Or(choices[""], "–"))
 	case bool:
 		if v {
 			return web.Text(q.T("form.yes"))
@@ -75,10 +78,16 @@ func (e entry) cell(q *web.Request, field string, choices names) web.Cell {
 			return web.Text(choices[v])
 		case choices != nil:
 			return web.Code(v, "")
+		case strings.HasPrefix(field, "date"):
+			if day, err := time.Parse(time.DateOnly, v); err == nil {
+				return web.Text(q.Date(day, "2 Jan 2006"))
+			}
 		case field == "type" || field == "outcome":
 			return web.Text(q.Word(v))
 		}
 		return web.Text(v)
+	case []any:
+		return web.Text(cmp.Or(textOf(intervalsOf(e, field)), q.T("directories.closed")))
 	default:
 		return web.Text(fmt.Sprint(v))
 	}

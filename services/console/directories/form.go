@@ -26,6 +26,10 @@ const maxChoices = 200
 func (pages *Pages) choices(ctx context.Context, q *web.Request, from string) ([]web.Option, error) {
 	var raw web.JSON
 	var err error
+	if from == resources.OfResources {
+		options, err := pages.choices(ctx, q, "resources")
+		return slices.Insert(options, 0, web.Option{Text: q.T("directories.all")}), err
+	}
 	d, ok := byName(from)
 	page := url.Values{"pageSize": {strconv.Itoa(maxChoices)}}
 	switch {
@@ -120,21 +124,12 @@ func (pages *Pages) formOf(ctx context.Context, q *web.Request, p place, f web.F
 	if err != nil {
 		return web.Answer{}, err
 	}
-	form := web.Form{Post: p.address(q, "/new"), Button: q.T("directories.create"), Fields: q.FieldsOf(f)}
+	form := web.Form{Post: p.address(q, "/new"), Button: q.T("directories.create"), Fields: p.fieldsOf(q, f)}
 	if len(form.Fields) > 0 {
 		form.Fields[0].Focus = f.Err == nil
 	}
-	form.Fault = faultOf(f.Err, form.Fields)
+	form.Fault = q.FormFault(f.Err, form.Fields)
 	return web.Show("directories/form", title, formPage{web.Header{Title: title, Crumbs: crumbs}, form}), nil
-}
-
-// faultOf is what a form shows above its fields: what none of them does.
-func faultOf(err error, fields []web.Field) string {
-	known, ok := apierr.As(err)
-	if !ok || web.Faulty(fields) {
-		return ""
-	}
-	return known.Message
 }
 
 // crumbs lead back to the list, and to the entry that a part belongs to.
@@ -167,7 +162,7 @@ func (pages *Pages) create(ctx context.Context, q *web.Request, p place) (web.An
 	if err != nil {
 		return web.Answer{}, err
 	}
-	body := q.BodyOf(f, q.Form)
+	body := p.bodyOf(q, f)
 	in := web.Input{Body: body}
 	if p.of != nil {
 		if _, err := pages.entry(ctx, q, place{Directory: *p.of}, p.owner); err != nil {

@@ -1,6 +1,7 @@
 package directories
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,8 +17,8 @@ import (
 
 // interval is one of the working hours of a resource.
 type interval struct {
-	Weekday int    `json:"weekday"` // 1 = Monday
-	From    string `json:"from"`    // HH:MM
+	Weekday int    `json:"weekday,omitempty"` // 1 = Monday; 0 = of no weekday
+	From    string `json:"from"`              // HH:MM
 	To      string `json:"to"`
 }
 
@@ -31,25 +32,69 @@ const (
 // The hours of a resource that has none; see the reference on resources.
 var always = []interval{{From: "09:00", To: "21:00"}}
 
-func intervalsOf(e entry) ([]interval, error) {
-	var got struct {
-		WorkingHours []interval `json:"workingHours"`
+// intervalsOf are the hours in a field of an entry.
+func intervalsOf(e entry, field string) (all []interval) {
+	raw, err := json.Marshal(e.fields[field])
+	if err == nil {
+		err = json.Unmarshal(raw, &all)
 	}
-	err := json.Unmarshal(e.raw, &got)
-	return got.WorkingHours, err
+	if err != nil {
+		return nil // no hours
+	}
+	return all
 }
 
-func weekOf(q *web.Request, e entry) (*web.Week, error) {
-	all, err := intervalsOf(e)
-	if err != nil {
-		return nil, fmt.Errorf("read working hours: %w", err)
+// fieldsOf are the fields of a form; hours are one line, such as 09:00–12:30, 14:00–18:00.
+func (p place) fieldsOf(q *web.Request, f web.Fields) []web.Field {
+	fields := q.FieldsOf(f)
+	for i := range fields {
+		if field := &fields[i]; field.Name == p.Hours {
+			field.Type, field.Fault = "", cmp.Or(faultOfHours(q, f.Err, p.Hours, hoursIn(f.Typed.Get(p.Hours), 0)), q.FaultWithin(f.Err, p.Hours))
+			if f.Typed == nil {
+				var e entry
+				_ = web.Decode(f.Value, &e) // a new entry has none
+				field.Value = textOf(intervalsOf(e, p.Hours))
+				if field.Was != nil {
+					field.Was = new(field.Value)
+				}
+			}
+		}
 	}
-	w := grid(q, all)
+	return fields
+}
+
+// faultOfHours names the interval that the API refuses, and says how hours are typed.
+func faultOfHours(q *web.Request, err error, field string, all []interval) string {
+	known, ok := apierr.As(err)
+	if !ok {
+		return ""
+	}
+	for _, f := range known.Fields {
+		for i, v := range all {
+			if strings.HasPrefix(f.Field, fmt.Sprintf("%s[%d]", field, i)) {
+				return v.From + "–" + v.To + ": " + q.T("directories.hours.fault")
+			}
+		}
+	}
+	return ""
+}
+
+// bodyOf is what a form sends.
+func (p place) bodyOf(q *web.Request, f web.Fields) map[string]any {
+	body := q.BodyOf(f, q.Form)
+	if p.Hours != "" && q.Form.Has(p.Hours) {
+		body[p.Hours] = append([]interval{}, hoursIn(q.Form.Get(p.Hours), 0)...)
+	}
+	return body
+}
+
+func weekOf(q *web.Request, e entry) *web.Week {
+	w := grid(q, intervalsOf(e, "workingHours"))
 	w.Zone = e.text("timeZone")
 	if changes(q, mustHave("resources")) {
 		w.Edit = q.Path("/directories/resources/" + e.id() + "/hours")
 	}
-	return w, nil
+	return w
 }
 
 func grid(q *web.Request, all []interval) *web.Week {
@@ -104,11 +149,7 @@ func (pages *Pages) hours(ctx context.Context, q *web.Request) (web.Answer, erro
 	if err != nil {
 		return web.Answer{}, err
 	}
-	w, err := weekOf(q, e)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return pages.hoursOf(q, e, w, nil), nil
+	return pages.hoursOf(q, e, weekOf(q, e), nil), nil
 }
 
 func (pages *Pages) hoursOf(q *web.Request, e entry, w *web.Week, err error) web.Answer {
@@ -120,7 +161,7 @@ func (pages *Pages) hoursOf(q *web.Request, e entry, w *web.Week, err error) web
 		Week: w, Post: back + "/hours", Back: back,
 	}
 	if known, ok := apierr.As(err); ok && !slices.ContainsFunc(w.Days, func(d web.Day) bool { return d.Fault != "" }) {
-		p.Fault = known.Message
+		p.Fault = q.Why(known)
 	}
 	return web.Show("directories/hours", q.T("directories.hours"), p)
 }
@@ -184,7 +225,7 @@ func (pages *Pages) saveHours(ctx context.Context, q *web.Request) (web.Answer, 
 	if refused(err) {
 		w := grid(q, all)
 		for i := range w.Days {
-			w.Days[i].Text, w.Days[i].Fault = form[i+1], faultOfDay(err, all, i+1)
+			w.Days[i].Text, w.Days[i].Fault = form[i+1], faultOfDay(q, err, all, i+1)
 		}
 		return pages.hoursOf(q, e, w, err).Refuse(), nil
 	}
@@ -192,13 +233,13 @@ func (pages *Pages) saveHours(ctx context.Context, q *web.Request) (web.Answer, 
 }
 
 // faultOfDay is what the API says of the hours of a day.
-func faultOfDay(err error, all []interval, weekday int) string {
+func faultOfDay(q *web.Request, err error, all []interval, weekday int) string {
 	known, _ := apierr.As(err)
 	for _, f := range known.Fields {
 		for i, v := range all {
 			at := fmt.Sprintf("workingHours[%d]", i)
 			if v.Weekday == weekday && strings.HasPrefix(f.Field, at) {
-				return v.From + "–" + v.To + ": " + strings.TrimPrefix(strings.TrimPrefix(f.Message, f.Field), ": ")
+				return strings.Trim(v.From+"–"+v.To, "–") + ": " + q.FaultText(f)
 			}
 		}
 	}

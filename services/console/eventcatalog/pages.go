@@ -84,7 +84,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 }
 
 func (pages *Pages) subscriptions(ctx context.Context, q *web.Request) ([]webhooks.Subscription, error) {
-	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
+	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: access.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 	var next uuid.UUID
 	if ok {
 		found, next, err = pages.Events.Tail(ctx, q.Caller, query)
-		if text := web.FaultWithin(err, "events"); text != "" {
+		if text := q.FaultWithin(err, "events"); text != "" {
 			fault("event", text)
 		} else if err != nil {
 			return web.Answer{}, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	webhookpages "github.com/tradegrid/tradegrid/services/console/webhooks"
@@ -62,7 +63,7 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("events.trace"), Href: trace})
 	}
 	if a.arrived != nil {
-		p.First = q.T("events.first", span(a.arrived.Sub(a.base)))
+		p.First = q.T("events.first", span(q, a.arrived.Sub(a.base)))
 	}
 	a.event.Timeline = nil
 	raw, err := json.Marshal(a.event)
@@ -120,7 +121,7 @@ func (pages *Pages) about(ctx context.Context, q *web.Request, id uuid.UUID) (a 
 	if err != nil {
 		return a, err
 	}
-	subs, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}})
+	subs, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: access.MaxSubscriptions}})
 	if err != nil {
 		return a, err
 	}
@@ -190,15 +191,15 @@ func (a about) note(q *web.Request) web.Note {
 // steps is the timeline, from the request to what happens next.
 func (a about) steps(q *web.Request) []web.Step {
 	timeline := a.event.Timeline
-	steps := []web.Step{a.origin(q), {Time: a.since(timeline.CommittedAt.Std()), Title: q.T("timeline.committed"), Text: q.T("timeline.committed.text")}}
+	steps := []web.Step{a.origin(q), {Time: a.since(q, timeline.CommittedAt.Std()), Title: q.T("timeline.committed"), Text: q.T("timeline.committed.text")}}
 	if timeline.PublishedAt != nil {
-		steps = append(steps, web.Step{Time: a.since(timeline.PublishedAt.Std()), Title: q.T("timeline.published"), Text: q.T("timeline.published.text")})
+		steps = append(steps, web.Step{Time: a.since(q, timeline.PublishedAt.Std()), Title: q.T("timeline.published"), Text: q.T("timeline.published.text")})
 	} else {
 		steps = append(steps, web.Step{Time: q.T("timeline.next"), Kind: web.Warn, Title: q.T("timeline.unpublished"), Text: q.T("timeline.unpublished.text")})
 	}
 	looked := web.Step{Title: q.T("timeline.subscriptions", len(a.explanations)), Kind: web.Off}
 	if len(timeline.Deliveries) > 0 {
-		looked.Time = a.since(timeline.Deliveries[0].RoutedAt.Std())
+		looked.Time = a.since(q, timeline.Deliveries[0].RoutedAt.Std())
 	}
 	for _, f := range a.explanations {
 		looked.Branches = append(looked.Branches, web.Branch{
@@ -249,7 +250,7 @@ func (a about) attempts(q *web.Request, d webhooks.TimelineDelivery) []web.Step 
 			answer = *t.ErrorMessage
 		}
 		steps = append(steps, web.Step{
-			Time: a.since(t.StartedAt.Std()), Kind: kind, Title: q.T("timeline.attempt", t.Attempt, a.names[d.SubscriptionID]), Chip: &web.Chip{Kind: kind, Text: answer},
+			Time: a.since(q, t.StartedAt.Std()), Kind: kind, Title: q.T("timeline.attempt", t.Attempt, a.names[d.SubscriptionID]), Chip: &web.Chip{Kind: kind, Text: answer},
 			Text: q.T("timeline.took", t.DurationMs), Links: link,
 		})
 	}
@@ -267,15 +268,12 @@ func (a about) attempts(q *web.Request, d webhooks.TimelineDelivery) []web.Step 
 }
 
 // since is the time of a step of the timeline.
-func (a about) since(at time.Time) string { return "+" + span(at.Sub(a.base)) }
+func (a about) since(q *web.Request, at time.Time) string { return "+" + span(q, at.Sub(a.base)) }
 
-// span is a duration as people read it: milliseconds below a second, seconds below a minute.
-func span(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return strconv.FormatInt(max(d.Milliseconds(), 0), 10) + " ms"
-	case d < time.Minute:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+// span is a duration to the millisecond, unless it is a long one.
+func span(q *web.Request, d time.Duration) string {
+	if d < 10*time.Second {
+		return q.T("unit.ms", max(d.Milliseconds(), 0))
 	}
-	return d.Round(time.Second).String()
+	return q.Duration(d)
 }

@@ -93,7 +93,7 @@ func (pages *Pages) body(q *web.Request, op httpapi.Operation, in typed, p *oper
 	p.Tabs = []web.Tab{{Text: q.T("explorer.as_json"), Href: at, Current: !fields}, {Text: q.T("explorer.as_fields"), Href: at + "&body=" + fieldsMode, Current: fields}}
 	if fields {
 		p.Mode = fieldsMode
-		of := web.Fields{Op: op, Value: []byte(in.body)}
+		of := web.Fields{Op: op, Value: []byte(in.body), Raw: true}
 		if in.sent {
 			of.Typed = in.form
 		}

@@ -85,7 +85,7 @@ func (in typed) input(q *web.Request, op httpapi.Operation) web.Input {
 	switch {
 	case op.Body == nil:
 	case in.form != nil:
-		out.Body = q.BodyOf(web.Fields{Op: op}, in.form)
+		out.Body = q.BodyOf(web.Fields{Op: op, Raw: true}, in.form)
 	case strings.TrimSpace(in.body) != "":
 		out.Body = json.RawMessage(in.body)
 	}

@@ -172,9 +172,9 @@ func (pages *Pages) makeToken(ctx context.Context, q *web.Request) (web.Answer, 
 		return web.Changed{Entity: issued.ID.String(), After: issued.Token}, err
 	})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
-		fault := web.FaultOf(err, "scopes")
+		fault := q.FaultOf(err, "scopes")
 		if fault == "" {
-			fault = known.Message
+			fault = q.Why(known)
 		}
 		return pages.again(q, faults{scopes: fault})
 	}

@@ -1,4 +1,4 @@
-// Package home is the first page of a company: its day in figures, and what needs attention.
+// Package home is the first page of a company: what somebody has to do, the day in figures, and the latest.
 package home
 
 import (
@@ -6,8 +6,7 @@ import (
 	"embed"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -22,75 +21,94 @@ func (pages *Pages) Folder() web.Folder {
 	return web.Folder{Name: "home", Templates: files, Routes: []web.Page{web.Get(web.Home, "", "", pages.show)}}
 }
 
+// page has no part that the person may not see, and none that has nothing to show in a company that has just begun.
 type page struct {
-	Header  web.Header
-	Note    web.Note
-	Figures []web.Figure
-	Trouble web.Table
+	Header   web.Header
+	Note     *web.Note
+	Todo     []task
+	Begin    []task // what a company that has nothing yet can begin with
+	Figures  []web.Figure
+	Hours    *web.Course
+	Methods  *methods
+	Latest   *listing
+	Bookings *agenda
+	Reorder  *listing
 }
 
-// finding is what one of the reads finds.
-type finding struct {
-	figures []web.Figure
-	trouble [][]web.Cell
-	said    string // a part of the sentence; "" = nothing
+// listing is the beginning of a list.
+type listing struct {
+	All   web.Link
+	Table web.Table
 }
-
-// atOnce is how many reads run at the same time.
-const atOnce = 4
 
 func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	reads := []func(context.Context, *web.Request) (finding, error){pages.sales, pages.orders, pages.bookings, pages.stock, pages.shifts, pages.receivers, pages.tokens}
-	findings := make([]finding, len(reads))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i, read := range reads {
-		group.Go(func() (err error) {
-			findings[i], err = read(within, q)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	d, err := read(ctx, q)
+	if err != nil {
 		return web.Answer{}, err
 	}
-	p := page{
-		Header:  web.Header{Title: q.T("home.title", q.Company.Name), Facts: q.Date(q.Now.In(q.Zone), "Monday, 2 January 2006")},
-		Trouble: web.Table{Label: q.T("home.trouble"), Columns: []web.Column{{Text: q.T("home.what")}, {Text: q.T("people.status")}, {Text: q.T("home.next")}}},
+	p := page{Header: web.Header{Title: q.Date(q.Now.In(q.Zone), "Monday, 2 January")}, Todo: d.tasks(q)}
+	if d.late.Load() {
+		p.Note = &web.Note{Kind: web.Info, Text: q.T("home.adding")}
 	}
-	var said []string
-	for _, one := range findings {
-		p.Figures = append(p.Figures, one.figures...)
-		p.Trouble.Rows = append(p.Trouble.Rows, one.trouble...)
-		if one.said != "" {
-			said = append(said, one.said)
-		}
+	if d.isEmpty() {
+		p.Begin = begin(q)
+		p.Header.Lead = &web.Note{Title: q.T("home.begin", q.Company.Name), Text: q.T("home.begin.text")}
+	} else {
+		sold := d.sold()
+		p.Header.Lead = &web.Note{Title: sold.sentence(q), Text: needs(q, len(p.Todo))}
+		p.Figures, p.Hours, p.Methods = d.figures(q), sold.course(q), d.methods(q)
+		p.Latest, p.Bookings, p.Reorder = d.latestOrders(q), d.agenda(q), d.toReorder(q)
 	}
-	p.Note = sentence(q, said, len(p.Trouble.Rows))
-	if q.Sees(web.Bookings) && q.MayCall("createBooking") {
-		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("bookings.new"), Href: q.Path("/bookings/free")})
-	}
-	if q.Sees(web.Sales) && q.MayCall("openShift") {
-		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("shifts.open"), Href: q.Path("/shifts/open")})
-	}
+	actions(q, &p.Header)
 	return web.Show("home/home", q.T("area.home"), p), nil
 }
 
-// sentence says how the day is, and whether something needs attention.
-func sentence(q *web.Request, said []string, trouble int) web.Note {
-	n := web.Note{Kind: web.Good, Text: q.T("home.nothing")}
-	if trouble > 0 {
-		n = web.Note{Kind: web.Warn, Text: q.T("home.some", trouble)}
+// actions are what people come here for.
+func actions(q *web.Request, h *web.Header) {
+	if q.Sees(web.Bookings) && q.MayCall("createBooking") {
+		h.Links = append(h.Links, web.Link{Text: q.T("bookings.new"), Href: q.Path("/bookings/free")})
 	}
-	switch len(said) {
+	if q.Sees(web.Sales) && q.MayCall("openShift") {
+		h.Links = append(h.Links, web.Link{Text: q.T("shifts.open"), Href: q.Path("/shifts/open")})
+	}
+	if q.Sees(web.Orders) && q.MayCall("createOrder") {
+		h.Main = &web.Link{Text: q.T("home.new_order"), Href: q.Path("/orders/new")}
+	}
+}
+
+// needs says how much there is to do.
+func needs(q *web.Request, n int) string {
+	switch n {
 	case 0:
+		return q.T("home.needs.nothing")
 	case 1:
-		n.Title = q.T("home.so_far", said[0])
-	case 2:
-		n.Title = q.T("home.so_far.two", said[0], said[1])
-	default:
-		n.Title = q.T("home.so_far.three", said[0], said[1], said[2])
+		return q.T("home.needs.one")
 	}
-	return n
+	return q.T("home.needs", n)
+}
+
+// isEmpty reports whether a company has sold, booked and stocked nothing yet, as far as the person sees.
+func (d *day) isEmpty() bool {
+	if d.late.Load() || d.sales != nil && len(d.sales.Rows) > 0 || d.payments != nil && len(d.payments.Rows) > 0 {
+		return false
+	}
+	return total(d.latest) == 0 && total(d.today) == 0 && total(d.pending) == 0 && total(d.stock) == 0 && total(d.shifts) == 0
+}
+
+// begin is what somebody does first.
+func begin(q *web.Request) (all []task) {
+	add := func(area web.Area, operation, name, icon, path string) {
+		if q.Sees(area) && q.MayCall(operation) {
+			all = append(all, task{Icon: icon, Kind: web.Info, Title: q.T("home.begin." + name), Text: q.T("home.begin." + name + ".text"), Link: &web.Link{Text: q.T("home.begin." + name + ".do"), Href: q.Path(path)}})
+		}
+	}
+	add(web.Catalog, "createProduct", "products", "catalog", "/products/import")
+	add(web.Orders, "createOrder", "order", "orders", "/orders/new")
+	add(web.Sales, "openShift", "shift", "till", "/shifts/open")
+	if q.Sees(web.People) {
+		all = append(all, task{Icon: "clients", Kind: web.Info, Title: q.T("home.begin.people"), Text: q.T("home.begin.people.text"), Link: &web.Link{Text: q.T("home.begin.people.do"), Href: q.Path("/people/invite")}})
+	}
+	return all
 }
 
 // today is the local day of the company, and its first and last instant.
@@ -100,3 +118,11 @@ func today(q *web.Request) (date string, from, to time.Time) {
 	to = time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, q.Zone).Add(-time.Millisecond)
 	return now.Format(time.DateOnly), from, to
 }
+
+// weekAgo is the same weekday of last week.
+func weekAgo(q *web.Request) string { return q.Now.In(q.Zone).AddDate(0, 0, -7).Format(time.DateOnly) }
+
+// weekday is what the day is called.
+func weekday(q *web.Request) string { return q.Date(q.Now.In(q.Zone), "Monday") }
+
+func orZero(n *int64) int64 { return record.OrZero(n) }

@@ -173,14 +173,14 @@ func (pages *Pages) inviteForm(q *web.Request, in company.Invitation, err error)
 	p := formPage{
 		Header: web.Header{Title: q.T("people.invite"), Crumbs: []web.Link{{Text: q.T("area.people"), Href: q.Path("/people")}}},
 		Form: web.Form{Post: q.Path("/people/invite"), Button: q.T("people.invite.button"), Fields: []web.Field{
-			{Name: "email", Label: q.T("signin.email"), Type: "email", Value: in.Email, Required: true, Focus: true, Autocomplete: "off", Fault: web.FaultOf(err, "email")},
-			{Name: "name", Label: q.T("people.name"), Value: in.Name, Autocomplete: "off", Fault: web.FaultOf(err, "name")},
+			{Name: "email", Label: q.T("signin.email"), Type: "email", Value: in.Email, Required: true, Focus: true, Autocomplete: "off", Fault: q.FaultOf(err, "email")},
+			{Name: "name", Label: q.T("people.name"), Value: in.Name, Autocomplete: "off", Fault: q.FaultOf(err, "name")},
 		}},
 	}
 	if known, ok := apierr.As(err); ok && len(known.Fields) == 0 {
-		p.Form.Fault = known.Message
+		p.Form.Fault = q.Why(known)
 	}
-	p.Form.Fields = append(p.Form.Fields, roleField(q, in.Role, web.FaultOf(err, "role")))
+	p.Form.Fields = append(p.Form.Fields, roleField(q, in.Role, q.FaultOf(err, "role")))
 	p.Roles = roles(q)
 	return web.Show("people/invite", q.T("people.invite"), p)
 }

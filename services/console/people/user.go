@@ -60,16 +60,16 @@ func (pages *Pages) userPage(ctx context.Context, q *web.Request, u company.User
 // userForm is the form of what others, and in part the user, may change.
 func userForm(q *web.Request, u company.User, in company.UserFields, err error) *web.Form {
 	f := &web.Form{Post: q.Path("/people/" + u.ID.String()), Button: q.T("people.save"), Hidden: q.Versioned(u.Version), Fields: []web.Field{
-		{Name: "name", Label: q.T("people.name"), Value: record.OrZero(in.Name), Autocomplete: "off", Fault: web.FaultOf(err, "name")},
+		{Name: "name", Label: q.T("people.name"), Value: record.OrZero(in.Name), Autocomplete: "off", Fault: q.FaultOf(err, "name")},
 	}}
 	if known, ok := apierr.As(err); ok && len(known.Fields) == 0 {
-		f.Fault = known.Message
+		f.Fault = q.Why(known)
 	}
 	if u.ID == q.Session.User {
 		f.Hidden["role"] = record.OrZero(u.Role)
 		return f
 	}
-	role := roleField(q, record.OrZero(in.Role), web.FaultOf(err, "role"))
+	role := roleField(q, record.OrZero(in.Role), q.FaultOf(err, "role"))
 	role.Help = q.T("people.role.help")
 	f.Fields = append(f.Fields, role)
 	return f

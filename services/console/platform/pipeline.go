@@ -88,7 +88,7 @@ func sentence(q *web.Request, s operations.Pipeline) web.Note {
 	age := oldest(q, s)
 	switch {
 	case age > lateAfter:
-		return web.Note{Kind: web.Bad, Title: q.T("platform.late", web.Duration(age)), Text: q.T("platform.late.next")}
+		return web.Note{Kind: web.Bad, Title: q.T("platform.late", q.Duration(age)), Text: q.T("platform.late.next")}
 	case s.OutboxDead > 0:
 		return web.Note{Kind: web.Bad, Title: q.T("platform.dead", s.OutboxDead), Text: q.T("platform.dead.next")}
 	case len(s.OpenCircuits) > 0:
@@ -117,11 +117,11 @@ func figures(q *web.Request, s operations.Pipeline) []web.Figure {
 	}
 	undelivered := web.Figure{Label: q.T("platform.open"), Value: number(open), Href: "#waiting"}
 	if since != nil {
-		undelivered.Detail = q.T("platform.oldest", web.Duration(q.Now.Sub(*since)))
+		undelivered.Detail = q.T("platform.oldest", q.Duration(q.Now.Sub(*since)))
 	}
 	outbox := web.Figure{Label: q.T("platform.outbox"), Value: number(s.OutboxRows), Href: "#hops"}
 	if s.OutboxOldest != nil {
-		outbox.Detail = q.T("platform.oldest", web.Duration(oldest(q, s)))
+		outbox.Detail = q.T("platform.oldest", q.Duration(oldest(q, s)))
 	}
 	if oldest(q, s) > lateAfter {
 		outbox.Kind = web.Bad
@@ -160,7 +160,7 @@ func waiting(q *web.Request, s operations.Pipeline) web.Table {
 		Empty:   web.Empty{Title: q.T("platform.waiting.none"), Text: q.T("platform.waiting.none.text")},
 	}
 	for _, w := range s.Waiting {
-		t.Rows = append(t.Rows, []web.Cell{web.Text(q.T("waiting." + w.For)).With(w.For), web.Number(number(w.Count)), web.Number(web.Duration(q.Now.Sub(w.Oldest)))})
+		t.Rows = append(t.Rows, []web.Cell{web.Text(q.T("waiting." + w.For)).With(w.For), web.Number(number(w.Count)), web.Number(q.Duration(q.Now.Sub(w.Oldest)))})
 	}
 	return t
 }
@@ -183,7 +183,7 @@ func (pages *Pages) openCircuits(ctx context.Context, q *web.Request, s operatio
 	for _, one := range s.OpenCircuits {
 		failing, next := web.Number("–"), web.Text("–")
 		if one.FailingSince != nil {
-			failing = web.Number(web.Duration(q.Now.Sub(*one.FailingSince)))
+			failing = web.Number(q.Duration(q.Now.Sub(*one.FailingSince)))
 		}
 		if one.OpenUntil != nil {
 			next = web.When(q.At(*one.OpenUntil))

@@ -39,7 +39,7 @@ func (pages *Pages) steps(q *web.Request, f facts, lang string) []step {
 
 func (pages *Pages) tokenStep(q *web.Request, f facts) step {
 	s := step{Title: q.T("quickstart.token"), Text: q.T("quickstart.token.text"), Done: f.token != nil, Snippets: []web.Snippet{
-		{ID: "environment", Text: "export TRADEGRID_URL=" + pages.API + "\nexport TRADEGRID_TOKEN=" + q.T("quickstart.your_token")},
+		{ID: "environment", Text: "export BASE=" + pages.API + "\nexport TOKEN=" + q.T("quickstart.your_token")},
 	}}
 	if f.token != nil {
 		found := web.LinkTo(f.token.Name, q.Path("/tokens/"+f.token.ID.String())).With(q.ScopesInWords(f.token.Scopes))
@@ -74,8 +74,8 @@ func (pages *Pages) subscribeStep(q *web.Request, f facts) step {
 		Title: q.T("quickstart.subscribe"), Text: q.T("quickstart.subscribe.text"), Done: f.count > 0 || f.follow != nil,
 		Links: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}},
 		Snippets: []web.Snippet{
-			{ID: "subscribe", Title: q.T("quickstart.subscribe.public"), Text: strings.ReplaceAll(q.Curl("createWebhookSubscription", web.Input{Body: receiver}), "$TOKEN", "$TRADEGRID_TOKEN")},
-			{ID: "listen", Title: q.T("quickstart.subscribe.local"), Text: "tradegrid login --url " + root + " --token $TRADEGRID_TOKEN\ntradegrid listen --forward-to http://localhost:3000/hook"},
+			{ID: "subscribe", Title: q.T("quickstart.subscribe.public"), Text: q.Curl("createWebhookSubscription", web.Input{Body: receiver})},
+			{ID: "listen", Title: q.T("quickstart.subscribe.local"), Text: "tradegrid login --url " + root + " --token $TOKEN\ntradegrid listen --forward-to http://localhost:3000/hook"},
 		},
 	}
 	switch {

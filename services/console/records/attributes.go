@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/lines"
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -80,13 +81,13 @@ func (in *attributeFields) fields(q *web.Request, s shown, typed url.Values, ref
 		}
 		f := in.input(q, a, name, chosen)
 		if len(chosen) > 0 {
-			f.Fault = faultBelow(refusal, in.Field+"["+strconv.Itoa(sent)+"].")
+			f.Fault = faultBelow(q, refusal, in.Field+"["+strconv.Itoa(sent)+"].")
 			sent++
 		}
 		all = append(all, f)
 	}
 	if len(all) > 0 && all[0].Fault == "" {
-		all[0].Fault = web.FaultOf(refusal, in.Field)
+		all[0].Fault = q.FaultOf(refusal, in.Field)
 	}
 	return all
 }
@@ -145,7 +146,7 @@ func (in *attributeFields) values(s shown, form url.Values) []any {
 		case "boolean":
 			value["valueBool"] = chosen[0] == "true"
 		case "number":
-			value["valueNumber"] = numberOf(chosen[0])
+			value["valueNumber"] = lines.Number(chosen[0])
 		default:
 			value["valueText"] = strings.Join(chosen, "\n")
 		}
@@ -196,17 +197,17 @@ func optionsIn(value resources.Record) (ids []string) {
 }
 
 // faultBelow is the first thing that an error says of what is below a path.
-func faultBelow(err error, path string) string {
+func faultBelow(q *web.Request, err error, path string) string {
 	known, ok := apierr.As(err)
 	if !ok {
 		return ""
 	}
 	if len(known.Fields) == 0 && strings.HasPrefix(known.Message, path) {
-		return known.Message
+		return q.Why(known)
 	}
 	for _, f := range known.Fields {
 		if strings.HasPrefix(f.Field, path) {
-			return f.Message
+			return q.FaultText(f)
 		}
 	}
 	return ""

@@ -1,28 +1,16 @@
 package records
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
-func decode(raw []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("read answer of the API: %w", err)
-	}
-	return nil
-}
+func decode(raw []byte, into any) error { return resources.Decode(raw, into) }
 
 // maxCell is how many characters of a text a table shows.
 const maxCell = 80
@@ -55,7 +43,11 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 	case resources.AsNumber, resources.AsQty:
 		return web.Number(web.Decimal(text))
 	case resources.AsAmount:
-		return web.Number(q.Amount(r.Number(c.Name)))
+		n := r.Number(c.Name)
+		if r.Text("kind") == "refund" && n > 0 { // as in files and in sums
+			n = -n
+		}
+		return web.Number(q.Amount(n))
 	case resources.AsPercent:
 		return web.Number(web.Decimal(text) + "\u00a0%")
 	case resources.AsTime:
@@ -80,9 +72,30 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		return web.Text(short(strings.Join(r.Texts(c.Name), ", ")))
 	case resources.AsPairs:
 		return web.Text(short(strings.Join(r.Pairs(c.Name), ", ")))
-	case resources.AsText, resources.AsEntry:
+	case resources.AsField:
+		return web.Text(q.Label(text))
+	case resources.AsText, resources.AsEntry, resources.AsFieldValue:
 	}
 	return web.Text(short(r.Shown(c.Name)))
+}
+
+// ofField makes a column with values of different fields one with the value of the field that a row names, so that an amount is shown as
+// one, and the name of a user instead of the id.
+func ofField(q *web.Request, res resources.Resource, c resources.Column, r resources.Record) (resources.Column, resources.Record) {
+	of := q.Operation(res.Get).Answer
+	if c.Kind != resources.AsFieldValue || of == nil {
+		return c, r
+	}
+	name := r.Text("field")
+	shape, ok := of.Field(name)
+	kind, shown := kindOf(shape)
+	if !ok || !shown {
+		return c, r
+	}
+	if name == res.State || strings.HasSuffix(name, "Status") {
+		kind = resources.AsState
+	}
+	return resources.Column{Name: name, Kind: kind}, resources.Record{name: r[c.Name]}
 }
 
 func moments(q *web.Request, text string) web.Cell {
@@ -108,29 +121,6 @@ func short(text string) string {
 		return string(runes[:maxCell]) + "…"
 	}
 	return text
-}
-
-// isAmount reports whether a value is money: it has the bounds of [money.Amount].
-func isAmount(s httpapi.Shape) bool {
-	return s.Type == "integer" && s.Maximum != nil && *s.Maximum == float64(money.MaxAmount)
-}
-
-// decimalOf is an amount of the API as people type it: 1249 is 12.49. What is no amount stays.
-func decimalOf(q *web.Request, minor string) string {
-	n, err := strconv.ParseInt(minor, 10, 64)
-	if err != nil {
-		return minor
-	}
-	digits, sign := money.Digits(q.Company.Currency), ""
-	if n < 0 {
-		sign, n = "-", -n
-	}
-	text := strconv.FormatInt(n, 10)
-	if digits == 0 {
-		return sign + text
-	}
-	text = strings.Repeat("0", max(digits+1-len(text), 0)) + text
-	return sign + text[:len(text)-digits] + "." + text[len(text)-digits:]
 }
 
 // versionOf is the version that a form was shown with; 0 = any.

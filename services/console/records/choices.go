@@ -72,11 +72,19 @@ func (d *directories) name(ctx context.Context, field, id string) (string, error
 	}
 	all, err := d.entries(ctx, of)
 	for _, r := range all {
-		if r.Text("id") == id {
-			return cmp.Or(r.Text(of.Name), id), err
+		if of.Of(r) == id {
+			return d.text(of, r), err
 		}
 	}
 	return "", err
+}
+
+// text is what people call an entry.
+func (d *directories) text(of resources.Choices, r resources.Record) string {
+	if of.ByCode && r["companyId"] == nil {
+		return d.q.Word(r.Text("code"))
+	}
+	return cmp.Or(r.Text(of.Name), of.Of(r))
 }
 
 // options are the choices of a field; nil = people have to type an id.
@@ -90,11 +98,16 @@ func (d *directories) options(ctx context.Context, field, current string, keep f
 		return nil, err
 	}
 	var out []web.Option
+	found := current == "" || !of.ByCode // sales and leads have channels that are in no directory
 	for _, r := range all {
 		gone := r["isActive"] != nil && r.Text("isActive") == "false"
-		if id := r.Text("id"); id == current || !gone && (keep == nil || keep(r)) {
-			out = append(out, web.Option{Value: id, Text: cmp.Or(r.Text(of.Name), id), Selected: id == current})
+		if id := of.Of(r); id == current || !gone && (keep == nil || keep(r)) {
+			out = append(out, web.Option{Value: id, Text: d.text(of, r), Selected: id == current})
+			found = found || id == current
 		}
+	}
+	if !found {
+		out = append(out, web.Option{Value: current, Text: current, Selected: true})
 	}
 	return out, nil
 }

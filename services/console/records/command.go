@@ -18,26 +18,37 @@ import (
 // has reports whether the catalog has a text.
 func has(q *web.Request, key string) bool { return q.T(key) != key }
 
-// buttons are the commands of the record as it is: links to forms, and buttons where nothing is to be filled in.
-func (pages *Pages) buttons(q *web.Request, s shown) (links []web.Link, actions []web.Action) {
+// button is a command of a record as it is: a link to its form, or an action where nothing is to be filled in.
+type button struct {
+	name   string // of the command, with the value of ForEach behind a point
+	link   *web.Link
+	action *web.Action
+}
+
+func (pages *Pages) buttons(q *web.Request, s shown) (all []button) {
 	for _, c := range s.res.Commands {
 		if c.Table+c.AddsTo != "" || c.When != nil && !c.When(s.record) || !q.MayCall(c.Op) {
 			continue
 		}
 		switch {
+		case c.Page != "":
+			all = append(all, button{name: c.Name, link: &web.Link{Text: q.T("records.do." + c.Name), Href: s.address(q) + c.Page}})
 		case c.Form:
-			links = append(links, web.Link{Text: q.T("records.do." + c.Name), Href: s.address(q) + "/do/" + c.Name})
+			all = append(all, button{name: c.Name, link: &web.Link{Text: q.T("records.do." + c.Name), Href: s.address(q) + "/do/" + c.Name}})
 		case c.ForEach != "":
 			for _, v := range s.record.Texts(c.ForEach) {
 				a := action(q, s, c, s.record.Text("version"), v)
-				a.Text = q.T("records.do."+c.Name, q.InlineWord(v))
-				actions = append(actions, a)
+				if a.Text = q.T("records.do."+c.Name, q.InlineWord(v)); has(q, "records.do."+c.Name+"."+v) {
+					a.Text = q.T("records.do." + c.Name + "." + v)
+				}
+				all = append(all, button{name: c.Name + "." + v, action: &a})
 			}
 		default:
-			actions = append(actions, action(q, s, c, s.record.Text("version"), ""))
+			a := action(q, s, c, s.record.Text("version"), "")
+			all = append(all, button{name: c.Name, action: &a})
 		}
 	}
-	return links, actions
+	return all
 }
 
 // action is the button of a command without fields. One that cannot be taken back says first what will happen.
@@ -97,7 +108,6 @@ type formPage struct {
 	Intro  string
 	Form   web.Form
 	Rows   *rowsForm
-	Lines  *linesForm
 	API    web.Shown
 }
 
@@ -113,6 +123,9 @@ func (pages *Pages) form(res resources.Resource, c resources.Command) web.Handle
 		}
 		if c.Table == "" && c.When != nil && !c.When(s.record) {
 			return pages.page(ctx, q, s, "", &web.Note{Kind: web.Warn, Title: q.T("records.not_now"), Text: q.T("records.not_now.text")})
+		}
+		if composes(s, c) {
+			return pages.compose(ctx, opened(q, s, c))
 		}
 		d := draft{version: s.record.Text("version"), target: q.Form.Get("part")}
 		if c.Table != "" {
@@ -131,6 +144,11 @@ func (pages *Pages) form(res resources.Resource, c resources.Command) web.Handle
 	}
 }
 
+// Faults are those of all fields of the form.
+func (p formPage) Faults() web.Faults {
+	return web.FaultsOf(p.Form.Fault, p.Rows.fields(), p.Form.Fields)
+}
+
 // draft is what a form has that was not sent yet, or was refused.
 type draft struct {
 	version, target string
@@ -143,6 +161,11 @@ func (pages *Pages) commandForm(ctx context.Context, q *web.Request, s shown, c 
 	if err != nil {
 		return web.Answer{}, err
 	}
+	for i, f := range fields {
+		if of := c.Due[f.Name]; of != "" && d.typed == nil {
+			fields[i].Value = q.Decimal(s.record.Number(of))
+		}
+	}
 	title := q.T("records.do." + c.Name)
 	p := formPage{
 		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.Address)}, {Text: titleOf(q, s.res, s.record), Href: s.address(q)}}},
@@ -152,6 +175,9 @@ func (pages *Pages) commandForm(ctx context.Context, q *web.Request, s shown, c 
 	p.API.Curl = q.Curl(c.Op, web.Input{Path: pathOf(s, c, d.target), Body: bodyOf(q, s, c, filled(fields, p.Rows))})
 	if c.Danger {
 		p.Form.Kind = "danger"
+	}
+	if q.Operation(c.Op).Method == http.MethodPatch {
+		p.Form.Button = q.T("form.save")
 	}
 	if has(q, "records.confirm."+c.Name) {
 		p.Intro = q.T("records.confirm." + c.Name)
@@ -188,21 +214,22 @@ func faultOf(q *web.Request, fields []web.Field, rows interface{ shows(fault str
 		return ""
 	}
 	if known.Status == http.StatusPreconditionFailed {
-		return q.T("records.changed")
+		return q.T("form.changed")
 	}
 	if _, ok := rows.(*rowsForm); ok && len(known.Fields) == 0 && rows.shows("") {
 		return "" // it is about the lines
 	}
 	if len(known.Fields) == 0 {
-		if slices.ContainsFunc(fields, func(field web.Field) bool { return field.Fault == known.Message }) {
+		if slices.ContainsFunc(fields, func(field web.Field) bool { return field.Fault != "" && field.Fault == q.FaultOf(err, field.Name) }) {
 			return ""
 		}
-		return known.Message
+		return q.Why(known)
 	}
 	var left []string
 	for _, f := range known.Fields {
-		if !slices.ContainsFunc(fields, func(field web.Field) bool { return field.Fault == f.Message }) && !rows.shows(f.Message) {
-			left = append(left, f.Message)
+		text := q.FaultText(f)
+		if !slices.ContainsFunc(fields, func(field web.Field) bool { return field.Name == f.Field && field.Fault == text }) && !rows.shows(text) {
+			left = append(left, q.Label(f.Field)+": "+text)
 		}
 	}
 	return strings.Join(left, "; ")
@@ -255,16 +282,6 @@ func (pages *Pages) fieldsOf(ctx context.Context, q *web.Request, s shown, c res
 		}
 	}
 	fields := q.FieldsOf(f)
-	for i := range fields {
-		shape, _ := f.Op.Body.Field(fields[i].Name)
-		if !isAmount(shape) {
-			continue
-		}
-		if fields[i].Label += ", " + q.Company.Currency; d.typed == nil {
-			fields[i].Value = decimalOf(q, fields[i].Value)
-		}
-		fields[i].Help = q.T("records.amount", decimalOf(q, "1250"))
-	}
 	return append(fields, (*attributeFields)(c.Attributes).fields(q, s, d.typed, refusal)...), nil
 }
 
@@ -306,6 +323,12 @@ func (pages *Pages) do(res resources.Resource, c resources.Command) web.Handler 
 		if err != nil {
 			return web.Answer{}, err
 		}
+		switch {
+		case composes(s, c) && q.Form.Get(stepField) != "":
+			return pages.compose(ctx, opened(q, s, c))
+		case composes(s, c):
+			return pages.save(ctx, opened(q, s, c))
+		}
 		d := draft{version: q.Form.Get("version"), target: q.Form.Get("part"), typed: q.Form}
 		in := web.Input{Path: pathOf(s, c, d.target), Key: idOr(q.Form.Get("key")), Version: versionOf(d.version)}
 		if in.Version == 0 || c.Param != "" && d.target == "" {
@@ -339,7 +362,7 @@ func (pages *Pages) refused(ctx context.Context, q *web.Request, s shown, c reso
 	if c.Form {
 		return pages.commandForm(ctx, q, s, c, d, err)
 	}
-	note := &web.Note{Kind: web.Bad, Title: q.T("records.refused.command"), Text: textOf(err)}
+	note := &web.Note{Kind: web.Bad, Title: q.T("records.refused.command"), Text: textOf(q, err)}
 	if err.Status == http.StatusPreconditionFailed {
 		note.Text = q.T("records.changed")
 	}
@@ -373,11 +396,6 @@ func bodyOf(q *web.Request, s shown, c resources.Command, form url.Values) map[s
 		return map[string]any{}
 	}
 	body := q.BodyOf(f, form)
-	for name := range body {
-		if shape, _ := f.Op.Body.Field(name); isAmount(shape) && form.Get(name) != "" {
-			body[name] = q.ParseAmount(form.Get(name))
-		}
-	}
 	if c.Rows != nil {
 		body[c.Rows.Field] = itemsOfRows(c.Rows, s, form)
 	}

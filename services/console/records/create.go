@@ -2,10 +2,9 @@ package records
 
 import (
 	"context"
-	"net/http"
 	"net/url"
+	"slices"
 
-	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -21,6 +20,9 @@ func (pages *Pages) newForm(res resources.Resource) web.Handler {
 		if !q.MayCall(res.Create) {
 			return web.Go(q.Path(res.Address)), nil // where nothing offers the form
 		}
+		if res.Lines != nil {
+			return pages.compose(ctx, drafted(q, res))
+		}
 		return pages.creationForm(ctx, q, res, nil, nil)
 	}
 }
@@ -31,52 +33,68 @@ func (pages *Pages) creationForm(ctx context.Context, q *web.Request, res resour
 	if err != nil {
 		return web.Answer{}, err
 	}
+	if typed == nil {
+		begin(fields, res.Yes)
+	}
 	title := res.New(q)
-	lines := (*linesFields)(res.Lines).form(q, typed, refusal)
 	p := formPage{
 		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.Address)}}},
 		Form:   web.Form{Post: q.Path(res.Address + "/new"), Button: title, Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
-		Lines:  lines,
 		API:    web.Shown{Curl: q.Curl(c.Op, web.Input{Body: bodyOf(q, s, c, filled(fields, nil))})},
 	}
 	if refusal == nil {
 		return web.Show("records/form", title, p), nil
 	}
-	p.Form.Fault = faultOf(q, fields, lines, refusal)
+	p.Form.Fault = faultOf(q, fields, (*rowsForm)(nil), refusal)
 	return web.Show("records/form", title, p).Refuse(), nil
+}
+
+// begin chooses yes where most people want it.
+func begin(fields []web.Field, wanted []string) {
+	for i := range fields {
+		if f := &fields[i]; slices.Contains(wanted, f.Name) {
+			f.Value = "true"
+			for j := range f.Options {
+				f.Options[j].Selected = f.Options[j].Value == f.Value
+			}
+		}
+	}
 }
 
 // create makes a record, and leads to its page.
 func (pages *Pages) create(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		raw, err := pages.made(ctx, q, res)
-		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
+		switch {
+		case res.Lines != nil && q.Form.Get(stepField) != "":
+			return pages.compose(ctx, drafted(q, res))
+		case res.Lines != nil:
+			return pages.save(ctx, drafted(q, res))
+		}
+		c := creation(res)
+		raw, err := web.Call[web.JSON](ctx, q, c.Op, web.Input{Key: idOr(q.Form.Get("key")), Body: bodyOf(q, shown{res: res}, c, q.Form)})
+		if web.Refused(err) {
 			return pages.creationForm(ctx, q, res, q.Form, err)
 		}
 		if err != nil {
 			return web.Answer{}, err
 		}
-		var made resources.Record
-		if err := decode(raw, &made); err != nil {
-			return web.Answer{}, err
-		}
-		if idOr(made.Text("id")) == "" {
-			return web.Go(web.With(q.Path(res.Address), "done", "records")), nil
-		}
-		return web.Go(web.With(q.Path(res.Page+"/"+made.Text("id")), "done", "records")), nil
+		return led(q, res, raw)
 	}
 }
 
-// made calls the operation that makes a record.
-func (pages *Pages) made(ctx context.Context, q *web.Request, res resources.Resource) (web.JSON, error) {
-	c := creation(res)
-	body := bodyOf(q, shown{res: res}, c, q.Form)
-	if res.Lines != nil {
-		items, err := (*linesFields)(res.Lines).items(ctx, q, q.Form)
-		if err != nil {
-			return nil, err
-		}
-		body[res.Lines.Field] = items
+// led leads to the page of a record that was made.
+func led(q *web.Request, res resources.Resource, raw web.JSON) (web.Answer, error) {
+	return ledTo(q, res, raw, "")
+}
+
+// ledTo leads to a page of a record that was made.
+func ledTo(q *web.Request, res resources.Resource, raw web.JSON, page string) (web.Answer, error) {
+	var made resources.Record
+	if err := decode(raw, &made); err != nil {
+		return web.Answer{}, err
 	}
-	return web.Call[web.JSON](ctx, q, c.Op, web.Input{Key: idOr(q.Form.Get("key")), Body: body})
+	if idOr(made.Text("id")) == "" {
+		return web.Go(web.With(q.Path(res.Address), "done", "records")), nil
+	}
+	return web.Go(web.With(q.Path(res.Page+"/"+made.Text("id")+page), "done", "records")), nil
 }

@@ -2,7 +2,9 @@ package records
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -24,22 +26,36 @@ func (pages *Pages) export(res resources.Resource) web.Handler {
 				filters[name] = values[0]
 			}
 		}
+		if ids := ticked(q.Form); len(ids) > 0 && q.Form.Get("all") == "" {
+			if filters["ids"] = strings.Join(ids, ","); len(ids) > idsPage {
+				return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
+			}
+		}
 		body := map[string]any{"resource": res.Name, "format": web.OneOf(q.Form.Get("format"), []string{"csv", "xlsx"}), "filters": filters, "columns": in.fields()}
-		if body["format"] == "csv" {
-			body["bom"] = true // most people open the file in Excel
-		}
-		started, err := web.Call[job.Record](ctx, q, "startExport", web.Input{Body: body})
-		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
-			return web.Show("records/refused", q.T("records.export.refused"), refusedPage{
-				Header: web.Header{Title: q.T("records.export.refused"), Crumbs: []web.Link{{Text: res.Heading(q), Href: in.address(q)}}},
-				Note:   web.Note{Kind: web.Bad, Text: textOf(known)},
-			}).Status(known.Status), nil
-		}
-		if err != nil {
-			return web.Answer{}, err
-		}
-		return web.Go(web.With(q.Path("/exports/"+started.ID.String()), "list", res.Name, "query", in.values().Encode())), nil
+		return pages.startExport(ctx, q, body, web.Link{Text: res.Heading(q), Href: in.address(q)}, url.Values{"list": {res.Name}, "query": {in.values().Encode()}})
 	}
+}
+
+// startExport starts an export and leads to its progress, which has back in its address.
+func (pages *Pages) startExport(ctx context.Context, q *web.Request, body map[string]any, of web.Link, back url.Values) (web.Answer, error) {
+	if body["format"] == "csv" {
+		body["bom"] = true // most people open the file in Excel
+	}
+	started, err := web.Call[job.Record](ctx, q, "startExport", web.Input{Body: body})
+	if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
+		return web.Show("records/refused", q.T("records.export.refused"), refusedPage{
+			Header: web.Header{Title: q.T("records.export.refused"), Crumbs: []web.Link{of}},
+			Note:   web.Note{Kind: web.Bad, Text: textOf(q, known)},
+		}).Status(known.Status), nil
+	}
+	if err != nil {
+		return web.Answer{}, err
+	}
+	at := q.Path("/exports/" + started.ID.String())
+	if len(back) > 0 {
+		at += "?" + back.Encode()
+	}
+	return web.Go(at), nil
 }
 
 // fields are the fields that the columns show, with the currency of amounts.
@@ -55,13 +71,13 @@ func (in listQuery) fields() []string {
 }
 
 // textOf is all that a refusal says.
-func textOf(err *apierr.Error) string {
+func textOf(q *web.Request, err *apierr.Error) string {
 	if len(err.Fields) == 0 {
-		return err.Message
+		return q.Why(err)
 	}
 	all := make([]string, len(err.Fields))
 	for i, f := range err.Fields {
-		all[i] = f.Message
+		all[i] = q.Label(f.Field) + ": " + q.FaultText(f)
 	}
 	return strings.Join(all, "; ")
 }
@@ -78,7 +94,66 @@ type progressPage struct {
 	Bar     string
 	Refresh string // address that the page is read from again; "" = the job has ended
 	File    *web.Link
-	Cancel  *web.Action
+	Back    *web.Link
+}
+
+// jobProgress is the page of a change of many records, which reads itself again until the job has ended.
+func (pages *Pages) jobProgress(ctx context.Context, q *web.Request) (web.Answer, error) {
+	id, err := q.PathID("id")
+	if err != nil {
+		return web.Answer{}, err
+	}
+	started, err := web.Call[job.Record](ctx, q, "getJob", web.ByID(id))
+	if err != nil {
+		return web.Answer{}, err
+	}
+	if started.Type == "export" {
+		return web.Go(q.Path("/exports/" + id.String())), nil
+	}
+	p := progressPage{Header: web.Header{Title: q.T("records.job")}}
+	back := pages.backOf(q, &p)
+	count := web.Decimal(strconv.FormatInt(started.Processed, 10))
+	switch started.Status {
+	case "done":
+		p.Note, p.Bar, p.Back = web.Note{Kind: web.Good, Title: q.T("records.job.done"), Text: q.T("records.export.done.text", count)}, "100", back
+		if failed := failedOf(started); failed != "" {
+			p.Note.Kind, p.Note.Text = web.Warn, p.Note.Text+" "+q.T("records.job.failed_items", failed)
+		}
+	case "failed":
+		if p.Note, p.Back = (web.Note{Kind: web.Bad, Title: q.T("records.job.failed")}), back; started.Error != nil {
+			p.Note.Text = started.Error.Message
+		}
+	case "canceled", "paused":
+		p.Note = web.Note{Kind: web.Warn, Title: q.T("records.job." + started.Status)}
+	default:
+		p.Note = web.Note{Kind: web.Info, Title: q.T("records.job.running"), Text: q.T("records.export.running.text", count)}
+		p.Bar, p.Refresh = strconv.Itoa(started.Progress), q.HTTP.URL.RequestURI()
+	}
+	return web.Show("records/export", p.Header.Title, p), nil
+}
+
+// failedOf is how many records a batch could not change; "" = it changed all, or does not say.
+func failedOf(j job.Record) string {
+	if j.Summary == nil {
+		return ""
+	}
+	raw, err := json.Marshal(j.Summary)
+	var sum struct{ Failed int }
+	if err != nil || json.Unmarshal(raw, &sum) != nil || sum.Failed == 0 {
+		return ""
+	}
+	return strconv.Itoa(sum.Failed)
+}
+
+// backOf is the list that a job was started from; nil = the address does not say.
+func (pages *Pages) backOf(q *web.Request, p *progressPage) *web.Link {
+	i := indexOf(pages.resources, q.Form.Get("list"))
+	if i < 0 {
+		return nil
+	}
+	in := parseListQuery(q, pages.resources[i], parse(q.Form.Get("query")))
+	p.Header.Crumbs = []web.Link{{Text: in.res.Heading(q), Href: in.address(q)}}
+	return &p.Header.Crumbs[0]
 }
 
 // progress is the page of an export, which reads itself again until the job has ended.
@@ -95,10 +170,7 @@ func (pages *Pages) progress(ctx context.Context, q *web.Request) (web.Answer, e
 		return web.Answer{}, web.NoPage()
 	}
 	p := progressPage{Header: web.Header{Title: q.T("records.export")}}
-	if i := indexOf(pages.resources, q.Form.Get("list")); i >= 0 {
-		in := parseListQuery(q, pages.resources[i], parse(q.Form.Get("query")))
-		p.Header.Crumbs = []web.Link{{Text: in.res.Heading(q), Href: in.address(q)}}
-	}
+	pages.backOf(q, &p)
 	pages.showProgress(q, export, &p)
 	return web.Show("records/export", q.T("records.export"), p), nil
 }
@@ -122,7 +194,7 @@ func (pages *Pages) showProgress(q *web.Request, export job.Record, p *progressP
 	case "failed":
 		p.Note = web.Note{Kind: web.Bad, Title: q.T("records.export.failed")}
 		if export.Error != nil {
-			p.Note.Text = export.Error.Message
+			p.Note.Text = q.Why(&apierr.Error{Code: export.Error.Code, Message: export.Error.Message})
 		}
 	case "canceled", "paused":
 		p.Note = web.Note{Kind: web.Warn, Title: q.T("records.export." + export.Status)}

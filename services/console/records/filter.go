@@ -16,6 +16,7 @@ import (
 // filterChip is a filter that is set; its link removes it.
 type filterChip struct {
 	Label, Value string
+	Change       string // address of the form that changes it; "" = it is what is searched for
 	Without      string // address of the list without it
 }
 
@@ -23,7 +24,7 @@ type filterChip struct {
 func (pages *Pages) chips(ctx context.Context, q *web.Request, in listQuery, names *directories) ([]filterChip, error) {
 	var chips []filterChip
 	if text := in.query.Get("search"); text != "" {
-		chips = append(chips, filterChip{q.T("records.search"), text, in.with("search", "").with("cursor", "").address(q)})
+		chips = append(chips, filterChip{q.T("records.search"), text, "", in.with("search", "").with("cursor", "").address(q)})
 	}
 	for _, f := range in.filters {
 		value := in.query.Get(f.Name)
@@ -34,9 +35,26 @@ func (pages *Pages) chips(ctx context.Context, q *web.Request, in listQuery, nam
 		if err != nil {
 			return nil, err
 		}
-		chips = append(chips, filterChip{q.Label(f.Name), text, in.with(f.Name, "").with("cursor", "").address(q)})
+		chips = append(chips, filterChip{q.Label(f.Name), text, in.one(q, f.Name), in.with(f.Name, "").with("cursor", "").address(q)})
 	}
 	return chips, nil
+}
+
+// adds are the filters that are not set, each with the form that sets it.
+func adds(q *web.Request, in listQuery) (links []web.Link) {
+	for _, f := range in.filters {
+		if _, named := resources.ChoicesOf(f.Name); !in.query.Has(f.Name) && !slices.Contains(machines, f.Name) && (named || f.Format != "uuid") {
+			links = append(links, web.Link{Text: q.Label(f.Name), Href: in.one(q, f.Name)})
+		}
+	}
+	return links
+}
+
+// one is the address of the form that sets one filter.
+func (in listQuery) one(q *web.Request, name string) string {
+	values := in.with("cursor", "").values()
+	values.Set("only", name)
+	return q.Path(in.res.Address+"/filter") + "?" + values.Encode()
 }
 
 // filterText is the value of a filter as people read it.
@@ -53,6 +71,9 @@ func (pages *Pages) filterText(ctx context.Context, q *web.Request, f httpapi.Sh
 			all = append(all, q.InlineWord(v))
 		}
 		return strings.Join(all, ", "), nil
+	}
+	if _, ok := days[value]; ok && isTime(f) {
+		return q.T("records.day." + value), nil
 	}
 	if at, err := time.Parse(time.DateOnly, value); err == nil && isTime(f) {
 		return q.Date(at, "2 Jan 2006"), nil
@@ -102,7 +123,7 @@ type filterPage struct {
 	Fields  []web.Field
 	Checks  []checks // choices of which several may be made
 	Hidden  []hidden
-	Columns checks
+	Columns *checks // nil = the form sets one filter
 	Sizes   web.Field
 	Button  string
 	Clear   string
@@ -114,27 +135,26 @@ type checks struct {
 	Options     []web.Option
 }
 
-// filter is the form that sets filters, columns and the size of pages. It calls each directory that a filter needs once.
+// filter is the form that sets filters, columns and the size of pages, or only one filter. It calls each directory that a filter needs once.
 func (pages *Pages) filter(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		in := listQueryOf(q, res)
-		title := q.T("records.filter.title", res.Heading(q))
+		only := q.HTTP.URL.Query().Get("only")
 		p := filterPage{
-			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: in.address(q)}}}, Action: q.Path(res.Address), Button: q.T("filter.apply"),
-			Columns: checks{Name: "columns", Label: q.T("records.columns.shown")},
+			Header: web.Header{Title: q.T("records.filter.title", res.Heading(q)), Crumbs: []web.Link{{Text: res.Heading(q), Href: in.address(q)}}},
+			Action: q.Path(res.Address), Button: q.T("filter.apply"),
 		}
-		names := &directories{q: q}
-		for _, f := range in.filters {
-			if enum := enumOf(f); f.Type == "array" && len(enum) > 0 {
-				p.Checks = append(p.Checks, checks{f.Name, q.Label(f.Name), optionsOf(q, enum, strings.Split(in.query.Get(f.Name), ","))})
-				continue
-			}
-			field, err := pages.filterField(ctx, q, f, in.query.Get(f.Name), names)
-			if err != nil {
-				return web.Answer{}, err
-			}
-			p.Fields = append(p.Fields, field)
+		if err := pages.filterFields(ctx, q, in, only, &p); err != nil {
+			return web.Answer{}, err
 		}
+		switch {
+		case only != "" && len(p.Fields)+len(p.Checks) == 0:
+			return web.Answer{}, web.NoPage()
+		case only != "":
+			p.Header.Title, p.Hidden = q.Label(only), in.kept(only)
+			return web.Show("records/filter", p.Header.Title, p), nil
+		}
+		p.Columns = &checks{Name: "columns", Label: q.T("records.columns.shown")}
 		for _, c := range res.Columns {
 			p.Columns.Options = append(p.Columns.Options, web.Option{Value: c.Name, Text: q.Label(c.Name), Selected: slices.Contains(in.names(), c.Name)})
 		}
@@ -144,16 +164,37 @@ func (pages *Pages) filter(res resources.Resource) web.Handler {
 				p.Sizes.Options = append(p.Sizes.Options, web.Option{Value: s, Text: s, Selected: s == in.query.Get("pageSize") || s == usualSize && !in.query.Has("pageSize")})
 			}
 		}
-		for _, name := range []string{"search", "sort", "order"} {
-			if in.query.Has(name) {
-				p.Hidden = append(p.Hidden, hidden{name, in.query.Get(name)})
+		for _, name := range []string{"search", "sort", "order", rowsField} {
+			if value := in.values().Get(name); value != "" {
+				p.Hidden = append(p.Hidden, hidden{name, value})
 			}
 		}
 		if in.filtered() {
 			p.Clear = in.cleared().address(q)
 		}
-		return web.Show("records/filter", title, p), nil
+		return web.Show("records/filter", p.Header.Title, p), nil
 	}
+}
+
+// filterFields are the fields of the filters of a list, or of the one that is named.
+func (pages *Pages) filterFields(ctx context.Context, q *web.Request, in listQuery, only string, p *filterPage) error {
+	names := &directories{q: q}
+	for _, f := range in.filters {
+		if only != "" && f.Name != only {
+			continue
+		}
+		if enum := enumOf(f); f.Type == "array" && len(enum) > 0 {
+			p.Checks = append(p.Checks, checks{f.Name, q.Label(f.Name), optionsOf(q, enum, strings.Split(in.query.Get(f.Name), ","))})
+			continue
+		}
+		field, err := pages.filterField(ctx, q, f, in.query.Get(f.Name), names)
+		if err != nil {
+			return err
+		}
+		field.Focus = only != ""
+		p.Fields = append(p.Fields, field)
+	}
+	return nil
 }
 
 func optionsOf(q *web.Request, values, chosen []string) (options []web.Option) {
@@ -179,11 +220,9 @@ func (pages *Pages) filterField(ctx context.Context, q *web.Request, f httpapi.S
 	case isTime(f):
 		field.Type, field.Value = "date", dayOf(q, value)
 	case f.Type == "integer":
-		field.Type, field.Help = "number", f.Doc
+		field.Type = "number"
 	case f.Format == "uuid":
 		field.Help = q.T("records.filter.id")
-	default:
-		field.Help = f.Doc
 	}
 	if options != nil {
 		field.Type, field.Options = "select", slices.Insert(options, 0, web.Option{Text: q.T("filter.any")})
@@ -193,6 +232,9 @@ func (pages *Pages) filterField(ctx context.Context, q *web.Request, f httpapi.S
 
 // dayOf is the day of a bound that is a time, for a field that takes days.
 func dayOf(q *web.Request, value string) string {
+	if day, err := dayAt(q, value); err == nil {
+		return day.Format(time.DateOnly)
+	}
 	at, err := time.Parse(time.RFC3339, value)
 	if err != nil {
 		return value

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
@@ -16,17 +15,27 @@ import (
 type listPage struct {
 	Header   web.Header
 	Tabs     []web.Tab // lists of the area
-	Views    []web.Tab // saved views of the list
-	Chips    []filterChip
-	Adjust   web.Link // where filters and columns are chosen
+	Views    []viewTab
+	Counts   *counts // where the numbers of records of the views are read; nil = there are no views
+	Searches bool    // the API searches the list
 	Search   string
-	Searches bool     // the API searches the list
-	Keep     []hidden // parameters that a search keeps
 	Address  string
+	Keep     []hidden // parameters that a search keeps
+	Chips    []filterChip
+	Adds     []web.Link // filters that can be added
+	All      web.Link   // where all filters and columns are chosen
+	Clear    string     // address without filters; "" = none is set
+	Heights  []web.Tab  // of rows
 	Note     *web.Note
-	Table    web.Table
-	Save     *saveForm
+	Table    listTable
+	Total    string // how many records there are, as far as the API says
+	Count    string // the same in words
+	Sums     string // address of what all records of the list add up to; "" = the API does not add them up
+	Bulk     *bulkBar
+	Outcome  *outcome
+	Here     string // address of what is shown
 	First    string // address of the first page; "" = this is it
+	Save     *saveForm
 	Exports  []web.Action
 }
 
@@ -41,35 +50,56 @@ func (pages *Pages) list(res resources.Resource) web.Handler {
 		if in.untidy {
 			return web.Go(in.address(q)), nil
 		}
-		p := listPage{Address: q.Path(res.Address), Tabs: pages.tabs(q, res), Search: in.query.Get("search"), Searches: in.searches, Keep: in.kept("search")}
-		p.Adjust = web.Link{Text: q.T("records.adjust"), Href: q.Path(res.Address+"/filter") + in.encoded()}
-		names := &directories{q: q}
-		found, err := pages.read(ctx, q, res, in.forAPI(q))
-		if p.Note = pages.noteOf(q, err); err != nil && p.Note == nil {
-			return web.Answer{}, err
-		}
-		if p.Chips, err = pages.chips(ctx, q, in, names); err != nil {
-			return web.Answer{}, err
-		}
-		if p.Table, err = pages.tableOf(ctx, q, res, in, found.Items, names); err != nil {
-			return web.Answer{}, err
-		}
-		p.Header = web.Header{Title: res.Heading(q), Facts: countOf(q, found)}
-		if p.Note != nil {
-			p.Table.Empty = web.Empty{Title: q.T("records.none.unread"), Text: q.T("records.none.unread.text")}
-		}
-		if found.Next != "" {
-			p.Table.Next = in.with("cursor", found.Next).address(q)
-		}
-		if in.query.Get("cursor") != "" {
-			p.First = in.with("cursor", "").address(q)
-		}
-		pages.actions(q, res, in, &p)
-		if err := pages.savedViews(ctx, q, res, in, &p); err != nil {
-			return web.Answer{}, err
-		}
-		return web.Show("records/list", p.Header.Title, p), nil
+		return pages.showList(ctx, q, in, nil)
 	}
+}
+
+// showList is the page of a list; out is what a change of many records has done, nil = there was none.
+func (pages *Pages) showList(ctx context.Context, q *web.Request, in listQuery, out *outcome) (web.Answer, error) {
+	res := in.res
+	p := listPage{
+		Header: web.Header{Title: res.Heading(q)}, Address: q.Path(res.Address), Tabs: pages.tabs(q, res), Heights: heights(q, in),
+		Search: in.query.Get("search"), Searches: in.searches, Keep: in.kept("search"),
+		Here: in.address(q), Outcome: out,
+		All: web.Link{Text: q.T("records.adjust"), Href: q.Path(res.Address+"/filter") + in.encoded()},
+	}
+	names := &directories{q: q}
+	found, err := pages.read(ctx, q, res, in.forAPI(q))
+	if p.Note = pages.noteOf(q, err); err != nil && p.Note == nil {
+		return web.Answer{}, err
+	}
+	if p.Chips, err = pages.chips(ctx, q, in, names); err != nil {
+		return web.Answer{}, err
+	}
+	if p.Table, err = pages.tableOf(ctx, q, in, found.Items, names); err != nil {
+		return web.Answer{}, err
+	}
+	if p.Note != nil {
+		p.Table.Empty = web.Empty{Title: q.T("records.none.unread"), Text: q.T("records.none.unread.text")}
+	}
+	if found.Total != nil {
+		p.Total = web.Decimal(strconv.FormatInt(*found.Total, 10))
+		p.Count = q.T("records.count", p.Total)
+	}
+	if found.Next != "" {
+		p.Table.Next = in.with("cursor", found.Next).address(q)
+	}
+	if in.query.Get("cursor") != "" {
+		p.First = in.with("cursor", "").address(q)
+	}
+	if in.filtered() {
+		p.Clear = in.cleared().address(q)
+	}
+	p.Adds = adds(q, in)
+	pages.actions(q, res, in, &p)
+	p.Bulk = bar(q, in, &p)
+	if res.Totals != "" && len(p.Table.Rows) > 0 {
+		p.Sums = q.Path(res.Address+"/sums") + in.with("cursor", "").encoded()
+	}
+	if err := pages.views(ctx, q, in, &p); err != nil {
+		return web.Answer{}, err
+	}
+	return web.Show("records/list", p.Header.Title, p), nil
 }
 
 // found is a page of a list.
@@ -109,38 +139,20 @@ func (pages *Pages) noteOf(q *web.Request, err error) *web.Note {
 	case !ok:
 		return nil
 	case known.Code == list.TooExpensive:
-		return &web.Note{Kind: web.Warn, Title: q.T("records.expensive"), Text: known.Message}
+		return &web.Note{Kind: web.Warn, Title: q.T("records.expensive"), Text: q.Why(known)}
 	case len(known.Fields) == 0:
 		return nil
 	}
 	n := &web.Note{Kind: web.Bad, Title: q.T("records.refused")}
 	for _, f := range known.Fields {
-		n.Text += f.Message + ". "
+		n.Text += q.Label(f.Field) + ": " + q.FaultText(f) + " "
 	}
 	return n
 }
 
-// countOf says how many records there are, as far as the API does.
-func countOf(q *web.Request, f found) string {
-	if f.Total == nil {
-		return ""
-	}
-	return q.T("records.total", web.Decimal(strconv.FormatInt(*f.Total, 10)))
-}
-
 // tabs are the lists of an area, the page of another area that it begins with, and reports.
 func (pages *Pages) tabs(q *web.Request, res resources.Resource) []web.Tab {
-	var tabs []web.Tab
-	for _, b := range beginnings {
-		if b.area == res.Area {
-			tabs = append(tabs, web.Tab{Text: q.T("records.begin." + string(b.area)), Href: q.Path(b.path)})
-		}
-	}
-	for _, r := range pages.resources {
-		if r.Area == res.Area {
-			tabs = append(tabs, web.Tab{Text: r.Heading(q), Href: q.Path(r.Address), Current: r.Name == res.Name})
-		}
-	}
+	tabs := resources.Tabs(q, res.Area, res.Name)
 	for _, r := range pages.resources {
 		if r.Area == res.Area && r.Report != "" && q.MayCall(r.Report) {
 			tabs = append(tabs, web.Tab{Text: q.T("records.report", r.Heading(q)), Href: reportAt(q, r)})
@@ -150,81 +162,6 @@ func (pages *Pages) tabs(q *web.Request, res resources.Resource) []web.Tab {
 		return nil
 	}
 	return tabs
-}
-
-// beginnings are the pages that other areas have in areas of this one.
-var beginnings = []struct {
-	area web.Area
-	path string
-}{{web.Deals, "/deals"}, {web.Bookings, "/bookings"}, {web.Warehouse, "/stock"}}
-
-// tableOf shows records with the columns that are chosen.
-func (pages *Pages) tableOf(ctx context.Context, q *web.Request, res resources.Resource, in listQuery, items []resources.Record, names *directories) (web.Table, error) {
-	t := web.Table{Label: res.Heading(q), Empty: pages.empty(q, res, in)}
-	for _, c := range in.columns {
-		t.Columns = append(t.Columns, headOf(q, in, c))
-	}
-	for _, r := range items {
-		row := make([]web.Cell, len(in.columns))
-		for i, c := range in.columns {
-			cell, err := pages.cell(ctx, q, c, r, names)
-			if err != nil {
-				return t, err
-			}
-			if row[i] = cell; i == 0 && cell.Href == "" && res.Page != "" {
-				row[i] = leading(q, cell, q.Path(res.Page+"/"+web.Segment(r.Text("id"))))
-			}
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t, nil
-}
-
-// leading makes the first cell of a row lead to its record, whatever it has.
-func leading(q *web.Request, c web.Cell, href string) web.Cell {
-	switch {
-	case c.At != nil:
-		c = web.Text(c.At.Short())
-	case c.Chip != nil:
-		c = web.Text(c.Chip.Text)
-	case c.Text == "":
-		c.Text = q.T("records.unnamed")
-	}
-	c.Href, c.Num = href, false
-	return c
-}
-
-// headOf is the head of a column, which sorts the list if the API does.
-func headOf(q *web.Request, in listQuery, c resources.Column) web.Column {
-	head := web.Column{Text: label(q, c), Num: c.Kind.End()}
-	if len(in.columns) > 0 && in.columns[0].Name == c.Name {
-		head.Num = false
-	}
-	if !slices.Contains(in.sorts, c.Name) {
-		return head
-	}
-	current, order := in.query.Get("sort") == c.Name, in.query.Get("order")
-	next := "asc"
-	if !current && (c.Kind == resources.AsTime || c.Kind == resources.AsAmount || c.Kind == resources.AsNumber || c.Kind == resources.AsDate) {
-		next = "desc" // the newest and the largest are what people look for
-	}
-	if current {
-		if head.Sort = "ascending"; order == "desc" {
-			head.Sort = "descending"
-		} else {
-			next = "desc"
-		}
-	}
-	head.Href = in.with("cursor", "").with("sort", c.Name).with("order", next).address(q)
-	return head
-}
-
-// label is the head of a column; amounts name their currency.
-func label(q *web.Request, c resources.Column) string {
-	if c.Kind == resources.AsAmount {
-		return q.Label(c.Name) + ", " + q.Company.Currency
-	}
-	return q.Label(c.Name)
 }
 
 // empty says what to do to see records.
@@ -242,7 +179,17 @@ func (pages *Pages) empty(q *web.Request, res resources.Resource, in listQuery) 
 // actions are what one may do with the list.
 func (pages *Pages) actions(q *web.Request, res resources.Resource, in listQuery, p *listPage) {
 	if res.Create != "" && q.Allows(res.Scope, true) {
-		p.Header.Links = append(p.Header.Links, web.Link{Text: res.New(q), Href: q.Path(res.Address + "/new")})
+		p.Header.Main = &web.Link{Text: res.New(q), Href: q.Path(res.Address + "/new")}
+	}
+	if len(p.Table.Rows) > 0 {
+		for _, b := range bulkOf(q, res) {
+			if b.Reprice {
+				p.Header.Actions = append(p.Header.Actions, web.Action{Text: q.T("records.bulk." + b.Name), Post: q.Path(res.Address + "/bulk"), Values: map[string]string{"do": b.Name, "all": "1", "query": in.values().Encode()}})
+			}
+		}
+	}
+	if res.Import && q.MayCall("startImport") && q.Allows(res.Scope, true) {
+		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("imports.link"), Href: q.Path(res.Address + "/import")})
 	}
 	if !res.Export || !q.Allows("exports", true) || len(p.Table.Rows) == 0 {
 		return

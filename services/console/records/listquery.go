@@ -20,11 +20,18 @@ type listQuery struct {
 	filters  []httpapi.Shape
 	sorts    []string
 	searches bool
+	dense    bool // rows are low
 	untidy   bool // the address has parameters that say nothing
 }
 
 // reserved are parameters of lists that are no filters of people: they page, sort, or belong to machines.
 var reserved = []string{"page", "pageSize", "search", "order", "cursor", "withTotal", "updatedSince", "ids", "fields", "sort", "include", "metadata", "attr", "reassignTo"}
+
+// rowsField is the parameter of the address with the height of rows.
+const (
+	rowsField = "rows"
+	dense     = "dense"
+)
 
 // sizes are the numbers of records that a page may have.
 var sizes = []string{"20", "50", "100", "200"}
@@ -65,6 +72,7 @@ func parseListQuery(q *web.Request, res resources.Resource, values url.Values) l
 	for name, all := range values {
 		in.untidy = in.untidy || len(all) > 1 && name != "done" || slices.Contains(all, "")
 	}
+	in.dense = values.Get(rowsField) == dense
 	if !slices.Contains(in.sorts, in.query.Get("sort")) {
 		in.query.Del("sort")
 		in.query.Del("order")
@@ -116,6 +124,9 @@ func (in listQuery) values() url.Values {
 	if in.chosen {
 		all.Set("columns", strings.Join(in.names(), ","))
 	}
+	if in.dense {
+		all.Set(rowsField, dense)
+	}
 	return all
 }
 
@@ -129,6 +140,12 @@ func (in listQuery) with(name, value string) listQuery {
 		next.Set(name, value)
 	}
 	in.query = next
+	return in
+}
+
+// tight is the same with low rows, or with high ones.
+func (in listQuery) tight(low bool) listQuery {
+	in.dense = low
 	return in
 }
 
@@ -188,11 +205,22 @@ func isTime(f httpapi.Shape) bool {
 	return strings.HasSuffix(f.Name, "From") || strings.HasSuffix(f.Name, "To")
 }
 
+// days are the words for days that move on, each with how far it is from today.
+var days = map[string]int{"today": 0, "yesterday": -1}
+
+// dayAt is the beginning of a day of the company, which an address has as a date or as one of the words.
+func dayAt(q *web.Request, text string) (time.Time, error) {
+	if off, ok := days[text]; ok {
+		text = q.Now.In(q.Zone).AddDate(0, 0, off).Format(time.DateOnly)
+	}
+	return time.ParseInLocation(time.DateOnly, text, q.Zone)
+}
+
 // forAPI is the query of the operation: days are those of the company, not of UTC.
 func (in listQuery) forAPI(q *web.Request) url.Values {
 	query := in.with("", "").query
 	for _, f := range in.filters {
-		day, err := time.ParseInLocation(time.DateOnly, query.Get(f.Name), q.Zone)
+		day, err := dayAt(q, query.Get(f.Name))
 		if err != nil || !isTime(f) {
 			continue
 		}

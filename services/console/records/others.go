@@ -6,6 +6,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
 // factsOf are the fields that the page of a record shows: those of the table of resources, and after them those that it does not name, so
@@ -21,7 +22,11 @@ func factsOf(res resources.Resource, answer *httpapi.Shape) []resources.Column {
 // columnsOf are those of a table that the record has itself, in the same way.
 func columnsOf(t resources.Table, answer *httpapi.Shape) []resources.Column {
 	f, _ := answer.Field(t.Field)
-	return withOthers(t.Columns, f.Item, "sortOrder")
+	all := withOthers(t.Columns, f.Item, "sortOrder")
+	for i := len(t.Columns); i < len(all); i++ {
+		all[i].Some = true
+	}
+	return all
 }
 
 // withOthers adds the fields of an object that no column names. Their kinds follow from their types. What integrations fill in is nothing
@@ -35,7 +40,9 @@ func withOthers(columns []resources.Column, object *httpapi.Shape, but ...string
 		kind, ok := kindOf(f)
 		owner, isID := strings.CutSuffix(f.Name, "Id")
 		_, named := object.Field(owner + "Name")
-		known := slices.ContainsFunc(columns, func(c resources.Column) bool { return c.Name == f.Name || c.ID == f.Name })
+		known := slices.ContainsFunc(columns, func(c resources.Column) bool {
+			return c.Name == f.Name || c.ID == f.Name || c.Under == f.Name || c.Unit == f.Name
+		})
 		if ok && !known && (!isID || !named) && !slices.Contains(but, f.Name) && !slices.Contains(machines, f.Name) {
 			all = append(all, resources.Column{Name: f.Name, Kind: kind})
 		}
@@ -62,7 +69,7 @@ func kindOf(s httpapi.Shape) (kind resources.Kind, ok bool) {
 		return resources.AsTime, true
 	case s.Format == "date":
 		return resources.AsDate, true
-	case isAmount(s):
+	case web.IsAmount(s):
 		return resources.AsAmount, true
 	case s.Type == "integer":
 		return resources.AsNumber, true

@@ -62,5 +62,5 @@ func TestFieldsThatNoTableNamesAreShown(t *testing.T) {
 	order := &httpapi.Shape{Fields: []httpapi.Shape{{Name: "lines", Type: "array", Item: &httpapi.Shape{Type: "object", Fields: []httpapi.Shape{
 		{Name: "id", Type: "string", Format: "uuid"}, {Name: "amount", Type: "integer"}, {Name: "sortOrder", Type: "integer"}, {Name: "note", Type: "string"},
 	}}}}}
-	require.Equal(t, []resources.Column{{Name: "amount", Hidden: true}, {Name: "note"}}, columnsOf(lines, order))
+	require.Equal(t, []resources.Column{{Name: "amount", Hidden: true}, {Name: "note", Some: true}}, columnsOf(lines, order))
 }

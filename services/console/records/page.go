@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -20,9 +21,14 @@ import (
 type recordPage struct {
 	Header   web.Header
 	Note     *web.Note
+	Stages   []web.Stage
 	Tabs     []web.Tab
 	Facts    []web.Fact // of the first tab
+	Gauges   []web.Gauge
+	Gallery  *web.Gallery
 	Sections []section
+	Told     []web.Told
+	Untold   web.Empty
 	More     *web.Link // list that has all of what the tab shows
 	API      web.Shown
 }
@@ -32,6 +38,7 @@ type section struct {
 	Title string
 	Links []web.Link // forms that add rows
 	Table web.Table
+	Sums  []web.Fact // below it
 }
 
 // shown is a record on its way to a page.
@@ -47,6 +54,7 @@ type shown struct {
 
 // Tabs that do not come from the table of resources.
 const (
+	tabActivity = "activity"
 	tabEvents   = "events"
 	tabRequests = "requests"
 )
@@ -85,17 +93,19 @@ func (s shown) address(q *web.Request) string { return q.Path(s.res.Page + "/" +
 
 // page shows a tab of a record.
 func (pages *Pages) page(ctx context.Context, q *web.Request, s shown, tab string, note *web.Note) (web.Answer, error) {
-	p := recordPage{Header: pages.header(q, s), Note: note, Tabs: pages.tabsOf(q, s, tab), API: s.api}
+	p := recordPage{Header: pages.header(q, s), Note: note, Stages: stagesOf(q, s), Tabs: pages.tabsOf(q, s, tab), API: s.api}
+	if s.res.About != nil {
+		p.Header.Lead = s.res.About(q, s.record)
+	}
 	if !slices.ContainsFunc(p.Tabs, func(t web.Tab) bool { return t.Current }) {
 		p.Tabs[0].Current, tab = true, ""
 	}
 	var err error
 	switch tab {
 	case "":
-		if s.res.About != nil && note == nil {
-			p.Note = s.res.About(q, s.record)
-		}
 		err = pages.overview(ctx, q, s, &p)
+	case tabActivity:
+		err = pages.activity(ctx, q, s, &p)
 	case tabEvents:
 		err = pages.events(ctx, q, s, &p)
 	case tabRequests:
@@ -121,19 +131,6 @@ func titleOf(q *web.Request, res resources.Resource, r resources.Record) string 
 	return name
 }
 
-func (pages *Pages) header(q *web.Request, s shown) web.Header {
-	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.Address)}}}
-	if state := s.record.Text(s.res.State); state != "" && state != "none" {
-		chip := value(q, resources.Column{Name: s.res.State, Kind: resources.AsState}, s.record).Chip
-		h.Chip = chip
-	}
-	if s.record.Has("createdAt") {
-		h.Facts = q.T("records.made", moments(q, s.record.Text("createdAt")).At.Short())
-	}
-	h.Links, h.Actions = pages.buttons(q, s)
-	return h
-}
-
 // tabsOf are the parts of the page: what it is, each list of the API that belongs to it, its events, its requests.
 func (pages *Pages) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
 	tabs := []web.Tab{{Text: q.T("records.tab.overview"), Href: s.address(q), Current: tab == ""}}
@@ -144,6 +141,9 @@ func (pages *Pages) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
 		if t.Field == "" && pages.maySee(q, t) {
 			add(t.Name)
 		}
+	}
+	if q.Sees(web.Audit) {
+		add(tabActivity)
 	}
 	if q.Sees(web.Events) && q.Allows("events", false) {
 		add(tabEvents)
@@ -157,45 +157,6 @@ func (pages *Pages) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
 // maySee reports whether the person, and the company, have the operation of a table.
 func (pages *Pages) maySee(q *web.Request, t resources.Table) bool {
 	return (t.Sees == "" || q.Sees(t.Sees)) && q.MayCall(t.List)
-}
-
-// overview shows the fields of the record, and the tables that it has itself.
-func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
-	for _, c := range factsOf(s.res, q.Operation(s.res.Get).Answer) {
-		if !says(s, c) {
-			continue
-		}
-		cell, err := pages.cell(ctx, q, c, s.record, s.names)
-		if err != nil {
-			return err
-		}
-		if cell.Num = false; c.Kind == resources.AsAmount {
-			cell.Text += "\u00a0" + q.Company.Currency
-		}
-		p.Facts = append(p.Facts, web.Fact{Label: q.Label(c.Name), Cell: cell})
-	}
-	p.Facts = append(p.Facts, web.Fact{Label: q.Label("id"), Cell: web.Code(s.id, "")}, web.Fact{Label: q.Label("version"), Cell: web.Text(s.record.Text("version"))})
-	for _, t := range s.res.Tables {
-		rows := s.record.Records(t.Field)
-		if t.Field == "" || len(rows) == 0 {
-			continue
-		}
-		t.Columns = columnsOf(t, q.Operation(s.res.Get).Answer)
-		of, err := pages.rows(ctx, q, s, t, rows)
-		if err != nil {
-			return err
-		}
-		p.Sections = append(p.Sections, section{Title: q.T("records.tab." + t.Name), Table: of})
-	}
-	return nil
-}
-
-// says reports whether a field tells something beside the header: it has a value, and is not an amount of nothing.
-func says(s shown, c resources.Column) bool {
-	if !s.record.Has(c.Name) || c.Name == s.res.Title || c.Name == "createdAt" || c.Kind == resources.AsTexts && len(s.record.Texts(c.Name)) == 0 {
-		return false
-	}
-	return c.Kind != resources.AsAmount && c.Kind != resources.AsPercent || s.record.Text(c.Name) != "0" || c.Name == "total" || c.Name == "amountDue"
 }
 
 // listed shows a table that an operation lists.
@@ -250,7 +211,8 @@ func (pages *Pages) rows(ctx context.Context, q *web.Request, s shown, t resourc
 	out := web.Table{Label: q.T("records.tab." + t.Name), Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
 	acts := pages.rowCommands(q, s.res, t)
 	columns := slices.DeleteFunc(slices.Clone(t.Columns), func(c resources.Column) bool {
-		return c.Hidden || !slices.ContainsFunc(rows, func(r resources.Record) bool { return r.Has(c.Name) }) && c.Name != t.Columns[0].Name
+		says := func(r resources.Record) bool { return r.Has(c.Name) && (!c.Some || r.Text(c.Name) != "0") }
+		return c.Hidden || !slices.ContainsFunc(rows, says) && c.Name != t.Columns[0].Name
 	})
 	for _, c := range columns {
 		out.Columns = append(out.Columns, web.Column{Text: label(q, c), Num: c.Kind.End()})
@@ -262,10 +224,12 @@ func (pages *Pages) rows(ctx context.Context, q *web.Request, s shown, t resourc
 		}
 		var row []web.Cell
 		for _, c := range columns {
+			c, r := ofField(q, s.res, c, r)
 			cell, err := pages.cell(ctx, q, c, r, s.names)
 			if err != nil {
 				return out, err
 			}
+			cell.Sub, cell.Also = r.Text(c.Under), cmp.Or(r.Text(c.Unit), cell.Also)
 			row = append(row, cell)
 		}
 		for _, c := range acts {

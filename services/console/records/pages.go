@@ -47,13 +47,14 @@ type Pages struct {
 	Views   Views
 	Events  Events
 	Results Results
+	Changes Changes
 
 	resources []resources.Resource
 }
 
 // New returns the pages.
-func New(views Views, events Events, results Results) *Pages {
-	return &Pages{Views: views, Events: events, Results: results, resources: resources.All()}
+func New(views Views, events Events, results Results, changes Changes) *Pages {
+	return &Pages{Views: views, Events: events, Results: results, Changes: changes, resources: resources.All()}
 }
 
 // Folder implements [web.Pages].
@@ -66,11 +67,21 @@ func (pages *Pages) Folder() web.Folder {
 		}
 		add(web.Get(res.Area, res.Scope, res.Address, pages.list(res)))
 		add(web.Get(res.Area, res.Scope, res.Address+"/filter", pages.filter(res)))
+		if !res.Whole {
+			add(web.Get(res.Area, res.Scope, res.Address+"/counts", pages.counts(res)))
+		}
+		if res.Totals != "" {
+			add(web.Get(res.Area, res.Scope, res.Address+"/sums", pages.sums(res)))
+		}
+		if len(res.Bulk) > 0 {
+			add(web.Post(res.Area, res.Scope, res.Address+"/bulk", pages.bulk(res)))
+		}
 		if res.Export {
 			add(web.Post(res.Area, "exports", res.Address+"/export", pages.export(res)))
 		}
 		if res.Report != "" {
 			add(web.Get(res.Area, res.Scope, res.Address+"/report", pages.report(res)))
+			add(web.Get(res.Area, res.Scope, res.Address+"/report/file", pages.reportFile(res)))
 		}
 		if res.Create != "" {
 			add(web.Get(res.Area, res.Scope, res.Address+"/new", pages.newForm(res)))
@@ -80,7 +91,13 @@ func (pages *Pages) Folder() web.Folder {
 			continue
 		}
 		add(web.Get(res.Area, res.Scope, res.Page+"/{id}", pages.show(res)))
+		if hasMenu(res) {
+			add(web.Get(res.Area, res.Scope, res.Page+"/{id}/do/menu", pages.menu(res)))
+		}
 		for _, c := range res.Commands {
+			if c.Page != "" {
+				continue
+			}
 			if at := res.Page + "/{id}/do/" + c.Name; c.Form {
 				add(web.Get(res.Area, res.Scope, at, pages.form(res, c)))
 				add(web.Post(res.Area, res.Scope, at, pages.do(res, c)))
@@ -91,8 +108,9 @@ func (pages *Pages) Folder() web.Folder {
 	}
 	return web.Folder{Name: "records", Templates: files, Routes: append(routes,
 		web.Get(web.Home, "exports", "/exports/{id}", pages.progress),
+		web.Get(web.Home, "", "/jobs/{id}", pages.jobProgress),
 		web.Get(web.Home, "exports", "/exports/{id}/file", pages.download),
-		web.Get(web.Account, "", "/views", pages.views),
+		web.Get(web.Account, "", "/views", pages.ownViews),
 		web.Post(web.Account, "", "/views", pages.saveView),
 		web.Post(web.Account, "", "/views/change", pages.changeView),
 		web.Post(web.Account, "", "/views/delete", pages.deleteView),

@@ -26,7 +26,7 @@ func TestAmountsOfForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := of(rapid.SampledFrom([]string{"EUR", "JPY", "KWD"}).Draw(t, "currency"))
 		n := rapid.Int64Range(-1<<53, 1<<53).Draw(t, "amount")
-		typed := decimalOf(q, json.Number(jsonOf(n)).String())
+		typed := q.Decimal(n)
 		require.Equal(t, n, q.ParseAmount(typed))
 		require.Equal(t, n, q.ParseAmount(" "+strings.ReplaceAll(typed, ".", ",")+" "))
 		require.Equal(t, n, q.ParseAmount(strings.ReplaceAll(q.Amount(n), "−", "-")), "what a page shows can be typed")
@@ -63,10 +63,33 @@ func TestQuantitiesOfLines(t *testing.T) {
 	require.JSONEq(t, `[{"orderLineId":"b","qty":"some"},{"orderLineId":"d","qty":1.5}]`, jsonOf(items))
 }
 
+// Where 0 is a quantity, only an empty field is none; where nothing is filled in, all lines are asked for.
+func TestQuantitiesThatMayBeZero(t *testing.T) {
+	t.Parallel()
+	var r resources.Record
+	require.NoError(t, decode([]byte(`{"lines":[{"id":"a","expectedQty":-1},{"id":"b","expectedQty":0},{"id":"c","expectedQty":2.5}]}`), &r))
+	count := &resources.RowsInput{Field: "items", ID: "lineId", Of: "expectedQty", Zero: true, Blank: true}
+	var expected []string
+	for _, l := range r.Records("lines") {
+		if n, ok := leftOf(l, count); ok {
+			expected = append(expected, l.Text("id")+" "+n)
+		}
+	}
+	require.Equal(t, []string{"a -1", "b 0", "c 2.5"}, expected)
+	items := itemsOfRows(count, shown{record: r}, url.Values{"qty.a": {"0"}, "qty.b": {" "}, "qty.c": {"2"}})
+	require.JSONEq(t, `[{"lineId":"a","qty":0},{"lineId":"c","qty":2}]`, jsonOf(items))
+}
+
 // Every list, tab and command has its texts, and one that cannot be taken back says what will happen.
 func TestResourcesHaveTheirTexts(t *testing.T) {
 	t.Parallel()
-	texts, german := textsOf(t, "en"), textsOf(t, "de")
+	texts, others := textsOf(t, "en"), map[string]map[string]string{}
+	catalog, err := web.NewCustomerTexts()
+	require.NoError(t, err)
+	for _, lang := range catalog.Languages()[1:] {
+		others[lang] = textsOf(t, lang)
+	}
+	require.NotEmpty(t, others)
 	used := map[string]bool{}
 	need := func(key string) {
 		t.Helper()
@@ -76,7 +99,9 @@ func TestResourcesHaveTheirTexts(t *testing.T) {
 	name := func(key string, made bool) { // English makes it of the name of the operation, if there is one
 		t.Helper()
 		used[key] = true
-		require.NotEmpty(t, german[key], "texts/de.json lacks %s", key)
+		for lang, its := range others {
+			require.NotEmpty(t, its[key], "texts/%s.json lacks %s", lang, key)
+		}
 		require.True(t, made || texts[key] != "", "texts/en.json lacks %s", key)
 	}
 	for _, res := range resources.All() {
@@ -86,12 +111,25 @@ func TestResourcesHaveTheirTexts(t *testing.T) {
 		}
 		if res.Create != "" {
 			name("resource."+res.Name+".new", true)
+			if res.Lines != nil {
+				name("resource."+res.Name+".make", true)
+			}
+		}
+		for _, v := range res.Views {
+			need("resource." + res.Name + ".view." + v.Name)
 		}
 		for _, tab := range res.Tables {
 			need("records.tab." + tab.Name)
 		}
 		for _, c := range res.Commands {
 			need("records.do." + c.Name)
+			if c.ForEach != "" { // some values have a name of their own
+				for key := range texts {
+					if strings.HasPrefix(key, "records.do."+c.Name+".") {
+						used[key] = true
+					}
+				}
+			}
 			if c.Danger {
 				need("records.confirm." + c.Name)
 			}
@@ -100,10 +138,12 @@ func TestResourcesHaveTheirTexts(t *testing.T) {
 			}
 		}
 	}
-	for key := range german {
-		for _, kind := range []string{"resource.", "records.do.", "records.rows."} {
-			if strings.HasPrefix(key, kind) {
-				require.True(t, used[key], "nothing shows the text %s", key)
+	for lang, its := range others {
+		for key := range its {
+			for _, kind := range []string{"resource.", "records.do.", "records.rows."} {
+				if strings.HasPrefix(key, kind) {
+					require.True(t, used[key], "nothing shows the text %s of texts/%s.json", key, lang)
+				}
 			}
 		}
 	}
@@ -263,6 +303,6 @@ func TestEveryListHasPages(t *testing.T) {
 	lists := api.Components.Schemas["ExportInput"].Properties["resource"].Enum
 	require.NotEmpty(t, lists)
 	for _, name := range lists {
-		require.True(t, shown[name], "%s has no struct in services/console/resources", name)
+		require.True(t, shown[name] || strings.HasPrefix(name, "report-"), "%s has no struct in services/console/resources", name)
 	}
 }

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -18,8 +19,10 @@ import (
 type reportPage struct {
 	Header web.Header
 	Tabs   []web.Tab
+	Ranges []web.Tab
 	Filter web.Filter
 	Note   *web.Note
+	Chart  *web.Chart
 	Table  web.Table
 	API    web.Shown
 }
@@ -35,10 +38,10 @@ func reportAt(q *web.Request, res resources.Resource) string { return q.Path(res
 func (pages *Pages) report(res resources.Resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
 		op, in := q.Operation(res.Report), web.Input{Query: askedOf(q, res)}
-		title := q.T("records.report", res.Heading(q))
+		title := reportTitle(q, res, in.Query)
 		p := reportPage{
 			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.Address)}}}, Tabs: pages.tabs(q, res),
-			Filter: reportFilter(q, res, op, in.Query), API: web.Shown{Curl: q.Curl(res.Report, in)},
+			Ranges: ranges(q, res, in.Query), Filter: reportFilter(q, res, op, in.Query), API: web.Shown{Curl: q.Curl(res.Report, in)},
 			Table: web.Table{Label: title, Empty: web.Empty{Title: q.T("records.report.none"), Text: q.T("records.report.none.text")}},
 		}
 		for i := range p.Tabs {
@@ -47,7 +50,7 @@ func (pages *Pages) report(res resources.Resource) web.Handler {
 		raw, err := web.Call[web.JSON](ctx, q, res.Report, in)
 		if known, ok := apierr.As(err); ok && (known.Status < http.StatusInternalServerError || known.Code == list.TooExpensive) {
 			if p.Note = pages.noteOf(q, err); p.Note == nil {
-				p.Note = &web.Note{Kind: web.Bad, Title: q.T("records.refused"), Text: known.Message}
+				p.Note = &web.Note{Kind: web.Bad, Title: q.T("records.refused"), Text: q.Why(known)}
 			}
 			return web.Show("records/report", title, p), nil
 		}
@@ -59,18 +62,35 @@ func (pages *Pages) report(res resources.Resource) web.Handler {
 			return web.Answer{}, err
 		}
 		p.API = q.Show(res.Report, in, raw)
-		p.Header.Facts = q.T("records.report.zone", found.TimeZone)
-		err = pages.sumsTable(ctx, q, reportColumns(op, found.GroupBy), found, &p.Table)
+		p.Header.Facts, p.Header.Links = q.T("records.report.zone", found.TimeZone), reportFiles(q, res, in.Query, found)
+		p.Chart = reportChart(q, title, found)
+		err = pages.sumsTable(ctx, q, reportColumns(op, found), found, &p.Table)
 		return web.Show("records/report", title, p), err
 	}
 }
 
 // sums is the answer of a report.
 type sums struct {
-	TimeZone string
-	GroupBy  []string
+	period
+	TimeZone   string
+	GroupBy    []string
+	Comparison *period
+}
+
+// period has what a report adds up over some days.
+type period struct {
+	From, To string
 	Rows     []resources.Record
 	Totals   resources.Record
+}
+
+// reportTitle says what a report adds up by what.
+func reportTitle(q *web.Request, res resources.Resource, query url.Values) string {
+	var by []string
+	for name := range strings.SplitSeq(cmp.Or(query.Get("groupBy"), "day"), ",") {
+		by = append(by, q.InlineWord(name))
+	}
+	return q.T("records.report.by", res.Heading(q), strings.Join(by, ", "))
 }
 
 // askedOf is what the address asks for: the parameters of the operation that it has, and by default the last days, each by itself.
@@ -93,6 +113,10 @@ func reportFilter(q *web.Request, res resources.Resource, op httpapi.Operation, 
 		value, label := query.Get(p.Name), q.Label(p.Name)
 		switch {
 		case p.In != "query":
+		case p.Name == "compare":
+			field := q.Any(p.Name, label, value, p.Enum, q.Word)
+			field.Options[0].Text = q.T("records.report.alone")
+			f.Fields = append(f.Fields, field)
 		case p.Type == "array":
 			chosen := strings.Split(value, ",")
 			if value == "" {
@@ -108,57 +132,44 @@ func reportFilter(q *web.Request, res resources.Resource, op httpapi.Operation, 
 	return f
 }
 
-// reportColumns are what the rows are grouped by, and the sums.
-func reportColumns(op httpapi.Operation, by []string) (all []resources.Column) {
+// reportColumns are what the rows are grouped by, and the sums that the report has.
+func reportColumns(op httpapi.Operation, found sums) (all []resources.Column) {
 	rows, _ := op.Answer.Field("rows")
 	i := slices.IndexFunc(op.Params, func(p httpapi.Shape) bool { return p.Name == "groupBy" })
+	by := enumOf(op.Params[i])
 	for _, f := range rows.Item.Fields {
 		kind, _ := kindOf(f)
-		name := strings.TrimSuffix(f.Name, "Id")
-		if slices.Contains(enumOf(op.Params[i]), name) {
-			if !slices.Contains(by, name) {
-				continue
-			}
-			if kind == resources.AsText {
-				kind = resources.AsWord
-			}
+		name := dimensionOf(f.Name, by)
+		switch {
+		case name == "" && found.Totals[f.Name] == nil, name != "" && !slices.Contains(found.GroupBy, name), hasName(rows.Item.Fields, f.Name):
+			continue
+		case kind == resources.AsText && (f.Name == name || f.Name == "kind"):
+			kind = resources.AsWord
 		}
 		all = append(all, resources.Column{Name: f.Name, Kind: kind})
 	}
 	return all
 }
 
-// sumsTable fills the table with rows and totals.
-func (pages *Pages) sumsTable(ctx context.Context, q *web.Request, columns []resources.Column, found sums, t *web.Table) error {
-	names := &directories{q: q}
-	row := func(r resources.Record) ([]web.Cell, error) {
-		cells := make([]web.Cell, len(columns))
-		for i, c := range columns {
-			cell, err := pages.cell(ctx, q, c, r, names)
-			if err != nil {
-				return nil, err
-			}
-			cells[i] = cell
-		}
-		return cells, nil
+// dimensionOf is what a report is grouped by if its rows have the field; "" for a sum.
+func dimensionOf(field string, by []string) string {
+	switch field {
+	case "kind", "refId", "sku", "name":
+		field = "product"
 	}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, web.Column{Text: label(q, c), Num: c.Kind.End()})
+	for _, suffix := range []string{"Id", "Rate", "Name", "Number"} { // taxRateId and taxRate are those of tax
+		field = strings.TrimSuffix(field, suffix)
 	}
-	for _, r := range found.Rows[:min(len(found.Rows), maxRows)] {
-		cells, err := row(r)
-		if err != nil {
-			return err
-		}
-		t.Rows = append(t.Rows, cells)
+	if slices.Contains(by, field) {
+		return field
 	}
-	if len(found.Rows) == 0 {
-		return nil
-	}
-	foot, err := row(found.Totals)
-	if err == nil && foot[0].Text == "" {
-		foot[0] = web.Text(q.T("records.sum"))
-	}
-	t.Foot = foot
-	return err
+	return ""
+}
+
+// hasName reports whether a field is an id that another field has the name or the number of.
+func hasName(fields []httpapi.Shape, id string) bool {
+	of, ok := strings.CutSuffix(id, "Id")
+	return ok && slices.ContainsFunc(fields, func(f httpapi.Shape) bool {
+		return f.Name == of+"Name" || f.Name == of+"Number" || of == "ref"
+	})
 }

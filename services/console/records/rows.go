@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/services/console/lines"
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -22,6 +24,17 @@ type rowsForm struct {
 type rowForm struct {
 	Name, Text, Left string // Left is how much may be typed
 	Field            web.Field
+}
+
+// fields are those in which quantities are typed.
+func (f *rowsForm) fields() (all []web.Field) {
+	if f == nil {
+		return nil
+	}
+	for _, r := range f.Rows {
+		all = append(all, r.Field)
+	}
+	return all
 }
 
 // rowPrefix is the first part of the names of the fields; the id of the line follows.
@@ -40,14 +53,19 @@ func rowsOf(q *web.Request, s shown, c resources.Command, typed url.Values, refu
 			continue
 		}
 		name := rowPrefix + l.Text("id")
-		row := rowForm{Name: name, Text: l.Text("name"), Left: q.T("records.left", web.Decimal(left), l.Text("unit")), Field: web.Field{Name: name, Label: l.Text("name"), Type: "number", Value: left, Autocomplete: "off"}}
-		if typed != nil {
+		text := cmp.Or(l.Text("name"), l.Text("productName"))
+		hint := q.T("records.left", web.Decimal(left), l.Text("unit"))
+		if c.Rows.Zero {
+			hint = q.T("records.expected", web.Decimal(left), l.Text("unit"))
+		}
+		row := rowForm{Name: name, Text: text, Left: hint, Field: web.Field{Name: name, Label: text, Type: "number", Value: left, Autocomplete: "off"}}
+		if typed != nil || c.Rows.Blank {
 			row.Field.Value = typed.Get(name)
 		}
-		if wanted(row.Field.Value) {
+		if c.Rows.Wants(row.Field.Value) {
 			at := c.Rows.Field + "[" + strconv.Itoa(sent) + "]."
-			if row.Field.Fault = web.FaultOf(refusal, at+"qty"); row.Field.Fault == "" {
-				row.Field.Fault = web.FaultOf(refusal, at+c.Rows.ID)
+			if row.Field.Fault = q.FaultOf(refusal, at+"qty"); row.Field.Fault == "" {
+				row.Field.Fault = q.FaultOf(refusal, at+c.Rows.ID)
 			}
 			if row.Field.Fault == "" && strings.Contains(short, l.Text("id")) {
 				row.Field.Fault = q.T("records.too_much", row.Left)
@@ -77,19 +95,16 @@ func leftOf(l resources.Record, of *resources.RowsInput) (left string, ok bool) 
 	if of.Only != "" && l.Text("kind") != of.Only {
 		return "", false
 	}
-	qty, err := money.ParseQty(l.Text("qty"))
+	qty, err := money.ParseQty(l.Text(cmp.Or(of.Of, "qty")))
 	if err != nil {
 		return "", false
 	}
-	done, err := money.ParseQty(l.Text(of.Done))
-	if err != nil || qty <= done {
+	done, err := money.ParseQty(cmp.Or(l.Text(of.Done), "0"))
+	if err != nil || qty <= done && !of.Blank {
 		return "", false
 	}
 	return (qty - done).String(), true
 }
-
-// wanted reports whether a quantity is more than nothing.
-func wanted(text string) bool { return strings.Trim(text, " 0.,") != "" }
 
 // shows reports whether a row shows a fault; "" = any.
 func (f *rowsForm) shows(fault string) bool {
@@ -101,8 +116,8 @@ func itemsOfRows(of *resources.RowsInput, s shown, form url.Values) []any {
 	items := []any{}
 	for _, l := range s.record.Records("lines") {
 		id := l.Text("id")
-		if typed := form.Get(rowPrefix + id); wanted(typed) {
-			items = append(items, map[string]any{of.ID: id, "qty": numberOf(typed)})
+		if typed := form.Get(rowPrefix + id); of.Wants(typed) {
+			items = append(items, map[string]any{of.ID: id, "qty": lines.Number(typed)})
 		}
 	}
 	return items

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -20,31 +22,101 @@ type saveForm struct {
 	Share             bool // the person may share it
 }
 
-// savedViews puts the views of the list on its page, and the form that saves one.
-func (pages *Pages) savedViews(ctx context.Context, q *web.Request, res resources.Resource, in listQuery, p *listPage) error {
-	o, ok := owner(q)
-	if !ok {
-		return nil
-	}
-	saved, err := pages.Views.Views(ctx, o, res.Name)
+// viewTab is a view of a list: all of it, one that most shops need, or one that was saved.
+type viewTab struct {
+	web.Tab
+
+	ID string // of the element with how many records it has; "" = they are not counted
+}
+
+// counts say where the numbers of records of views are read, and into which elements they go.
+type counts struct{ From, Into string }
+
+// maxCounted is how many views are counted.
+const maxCounted = 8
+
+// views puts the views of the list on its page, and the form that saves one.
+func (pages *Pages) views(ctx context.Context, q *web.Request, in listQuery, p *listPage) error {
+	all, err := pages.viewsOf(ctx, q, in.res)
 	if err != nil {
 		return err
 	}
-	now := in.with("cursor", "").values().Encode()
-	current := false
-	for _, v := range saved {
-		as := parseListQuery(q, res, parse(v.Query))
-		tab := web.Tab{Text: v.Name, Href: as.address(q), Current: !current && as.values().Encode() == now}
-		current = current || tab.Current
+	now := in.tight(false).with("cursor", "").values().Encode()
+	known := false
+	var into []string
+	for i, v := range all {
+		tab := viewTab{Tab: web.Tab{Text: v.name, Href: v.in.address(q), Current: !known && v.in.tight(false).values().Encode() == now}}
+		if i < maxCounted && !in.res.Whole {
+			tab.ID = "n-" + strconv.Itoa(i)
+			into = append(into, "#"+tab.ID)
+		}
+		known = known || tab.Current
 		p.Views = append(p.Views, tab)
 	}
-	if len(saved) > 0 {
-		p.Views = append([]web.Tab{{Text: q.T("records.view.all"), Href: q.Path(res.Address), Current: now == ""}}, p.Views...)
+	if len(all) == 1 {
+		p.Views = nil
+	} else if len(into) > 0 {
+		p.Counts = &counts{From: q.Path(in.res.Address + "/counts"), Into: strings.Join(into, ",")}
 	}
-	if now != "" && !current {
-		p.Save = &saveForm{Post: q.Path("/views"), List: res.Name, Query: now, Share: q.Allows(res.Scope, true)}
+	if _, ok := owner(q); ok && !known {
+		p.Save = &saveForm{Post: q.Path("/views"), List: in.res.Name, Query: in.with("cursor", "").values().Encode(), Share: q.Allows(in.res.Scope, true)}
 	}
 	return nil
+}
+
+// view is a list under a name.
+type view struct {
+	name string
+	in   listQuery
+}
+
+// viewsOf are the views of a list: all of it, those that most shops need, and those that were saved.
+func (pages *Pages) viewsOf(ctx context.Context, q *web.Request, res resources.Resource) ([]view, error) {
+	all := []view{{q.T("records.view.all"), parseListQuery(q, res, nil)}}
+	for _, v := range res.Views {
+		all = append(all, view{q.T("resource." + res.Name + ".view." + v.Name), parseListQuery(q, res, parse(v.Query))})
+	}
+	o, ok := owner(q)
+	if !ok {
+		return all, nil
+	}
+	saved, err := pages.Views.Views(ctx, o, res.Name)
+	for _, v := range saved {
+		all = append(all, view{v.Name, parseListQuery(q, res, parse(v.Query))})
+	}
+	return all, err
+}
+
+type countsPage struct {
+	Header web.Header
+	Counts []countOfView
+}
+
+// countOfView is how many records a view has; Text is empty if that takes too long to know.
+type countOfView struct{ ID, Name, Text string }
+
+// counts says how many records each view of a list has. It calls the operation of the list once for each, up to a number of them.
+func (pages *Pages) counts(res resources.Resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		all, err := pages.viewsOf(ctx, q, res)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		p := countsPage{Header: web.Header{Title: res.Heading(q), Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.Address)}}}}
+		for i, v := range all[:min(len(all), maxCounted)] {
+			query := v.in.with("cursor", "").with("pageSize", "1").forAPI(q)
+			found, err := pages.read(ctx, q, res, query)
+			if known, ok := apierr.As(err); err != nil && (!ok || known.Status == http.StatusTooManyRequests) {
+				return web.Answer{}, err
+			}
+			c := countOfView{ID: "n-" + strconv.Itoa(i), Name: v.name}
+			if found.Total != nil {
+				c.Text = web.Decimal(strconv.FormatInt(*found.Total, 10))
+			}
+			p.Counts = append(p.Counts, c)
+		}
+		return web.Show("records/counts", p.Header.Title, p), nil
+	}
 }
 
 type viewsPage struct {
@@ -62,8 +134,8 @@ type viewForm struct {
 	Delete               web.Action
 }
 
-// views lists the views of the person.
-func (pages *Pages) views(ctx context.Context, q *web.Request) (web.Answer, error) {
+// ownViews lists the views of the person.
+func (pages *Pages) ownViews(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return pages.viewsWith(ctx, q, nil)
 }
 
@@ -90,7 +162,7 @@ func (pages *Pages) viewsWith(ctx context.Context, q *web.Request, refusal error
 	}
 	answer := web.Show("records/views", p.Header.Title, p)
 	if known, ok := apierr.As(refusal); ok {
-		p.Fault = textOf(known)
+		p.Fault = textOf(q, known)
 		answer = web.Show("records/views", p.Header.Title, p).Refuse()
 	}
 	return answer, nil

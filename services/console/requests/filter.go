@@ -142,7 +142,7 @@ func (in filters) form(q *web.Request, path string, tokens []company.Token, err 
 		}
 	}
 	for i := range f.Fields {
-		f.Fields[i].Fault = web.FaultOf(err, f.Fields[i].Name)
+		f.Fields[i].Fault = q.FaultOf(err, f.Fields[i].Name)
 	}
 	return f
 }

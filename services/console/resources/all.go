@@ -7,16 +7,34 @@ import "slices"
 // All are the lists, in the order in which the find field shows what it found in them, and in which those of one area stand side by side.
 func All() []Resource {
 	return []Resource{
-		orders(), sales(), shifts(), bookings(), deals(), stocks(), movements(), receipts(), clients(), leads(), products(), services(), categories(),
-		suppliers(), payments(),
+		orders(), sales(), shifts(), saleDrafts(), bookings(), holds(), deals(), stocks(), movements(), receipts(), transfers(), counts(), purchaseOrders(), supplierReturns(), writeOffs(), clients(), leads(), products(), variants(), services(), categories(),
+		suppliers(), payments(), shipments(), returns(),
 	}
 }
 
 // lines are the columns of the lines of documents.
 func lines(own ...Column) Table {
-	columns := []Column{text("name").Of("products", "refId"), state("kind").Less(), code("sku"), qty("qty"), text("unit")}
-	columns = append(append(columns, own...), amount("unitPrice"), amount("amount").Less(), amount("discountAmount"), amount("total"))
-	return Table{Name: "lines", Field: "lines", Columns: columns, Sums: []string{"discountAmount", "total"}}
+	columns := []Column{
+		{Name: "name", To: "products", ID: "refId", Under: "sku"},
+		state("kind").Less(),
+		{Name: "qty", Kind: AsQty, Unit: "unit"},
+		amount("unitPrice"),
+		amount("amount").Less(),
+		{Name: "discountAmount", Kind: AsAmount, Some: true},
+		percent("taxRate").Less(), amount("taxAmount").Less(), amount("total"),
+	}
+	return Table{Name: "lines", Field: "lines", Columns: slices.Insert(columns, 3, some(own...)...)}
+}
+
+// taxes is the table of the taxes of a document.
+func taxes() Table {
+	return Table{Name: "taxes", Field: "taxes", Columns: []Column{entry("taxRateId"), amount("base"), amount("amount")}, Sums: []string{"base", "amount"}}
+}
+
+// sums are the amounts of a document below its lines, with those of its kind behind them.
+func sums(own ...Sum) []Sum {
+	added := func(r Record) bool { return r.Text("taxMode") == "added" }
+	return append([]Sum{{Name: "subtotal"}, {Name: "discountAmount", Less: true}, {Name: "taxAmount", When: added}}, own...)
 }
 
 // is reports whether the status of a record is one of these.

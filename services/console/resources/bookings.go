@@ -13,10 +13,13 @@ func bookings() Resource {
 		List: "listBookings", Get: "getBooking", Export: true, Report: "reportBookings",
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createBooking",
+		Stages: []string{"pending", "confirmed", "completed"},
+		Next:   []string{"confirm", "complete"},
 		Asks: []string{
 			"resourceId", "serviceId", "startAt", "durationMinutes", "customerName", "customerPhone", "customerEmail", "headcount",
 			"note",
 		},
+		Views: []View{{"to_confirm", "status=pending"}, {"today", "dateFrom=today&dateTo=today"}},
 		Columns: []Column{
 			number("number"), moment("startAt"), number("durationMinutes"), state("status"), text("resourceName"),
 			text("serviceName").Of("services", "serviceId"), text("customerName").Of("clients", "clientId"), text("customerPhone"),
@@ -33,6 +36,18 @@ func bookings() Resource {
 				When: is("pending", "confirmed"),
 			},
 			{Name: "cancel", Op: "cancelBooking", Form: true, Danger: true, When: is("pending", "confirmed")},
+		},
+	}
+}
+
+func holds() Resource {
+	return Resource{
+		Name: "holds", Area: web.Bookings, Scope: "scheduling", Component: "scheduling",
+		Address: "/bookings/holds", Title: "startAt",
+		List: "listHolds", Export: true,
+		Columns: []Column{
+			moment("startAt"), moment("endAt"), entry("resourceId"), entry("serviceId"), moment("expiresAt"), number("headcount").Less(),
+			number("bufferBeforeMinutes").Less(), number("bufferAfterMinutes").Less(), entry("createdById").Less(), moment("createdAt").Less(),
 		},
 	}
 }

@@ -7,19 +7,43 @@ import (
 // variantFields are those that the forms of a variant ask for, beside its attributes.
 var variantFields = []string{"sku", "name", "price", "cost", "barcode", "status", "sortOrder"}
 
+func variants() Resource {
+	return Resource{
+		Name: "variants", Area: web.Catalog, Scope: "catalog", Component: "catalog",
+		Address: "/variants", Title: "sku", State: "status",
+		List: "listVariants", Export: true,
+		Find: &Find{Also: []string{"sku"}, By: []string{"externalId", "sku", "barcode"}, Names: true, Page: "/products", ID: "productId"},
+		Columns: []Column{
+			code("sku").Of("products", "productId"), text("name"), state("status"), amount("effectivePrice"), amount("cost"), code("barcode"),
+			text("source").Less(), code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
+		},
+	}
+}
+
 func products() Resource {
 	return Resource{
 		Name: "products", Area: web.Catalog, Scope: "catalog", Component: "catalog",
+		Prints:  []string{"labels"},
 		Address: "/products", Page: "/products", Title: "name", State: "status",
-		List: "listProducts", Get: "getProduct", Export: true,
+		List: "listProducts", Get: "getProduct", Export: true, Import: true, Pictures: "photoFileIds",
 		Find:   &Find{Also: []string{"sku"}, By: []string{"externalId", "sku", "barcode"}, Names: true},
 		Create: "createProduct",
 		Asks: []string{
-			"name", "sku", "price", "cost", "categoryId", "brand", "model", "barcode", "unit", "hasStock", "description",
+			"name", "sku", "price", "cost", "taxRateId", "categoryId", "brand", "model", "barcode", "unit", "hasStock", "description",
+		},
+		Yes:     []string{"hasStock"},
+		Picture: "photoFileId",
+		Views:   []View{{"hidden", "status=hidden"}},
+		Bulk: []Bulk{
+			{Name: "reprice", Op: "repriceProducts", Reprice: true, When: is("active")},
+			{Name: "category", Op: "batchProducts", Field: "categoryId", Undo: true},
+			{Name: "hide", Op: "batchProducts", Field: "status", Value: "hidden", When: is("active"), Undo: true},
+			{Name: "show", Op: "batchProducts", Field: "status", Value: "active", When: is("hidden"), Undo: true},
+			{Name: "labels", Paper: "/paper/products/labels"},
 		},
 		Columns: []Column{
 			text("name"), code("sku"), state("status"), text("brand"), amount("price"), number("variantsCount"), text("unit"),
-			amount("cost").Less(), text("model").Less(), code("barcode").Less(), entry("categoryId").Less(), yes("hasStock").Less(),
+			amount("cost").Less(), text("model").Less(), code("barcode").Less(), entry("taxRateId").Less(), entry("categoryId").Less(), yes("hasStock").Less(),
 			yes("isBundle").Less(), qty("minOrderQty").Less(), qty("orderStepQty").Less(), qty("packQty").Less(),
 			text("source").Less(), code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
 		},
@@ -72,13 +96,13 @@ func services() Resource {
 	return Resource{
 		Name: "services", Area: web.Catalog, Scope: "catalog", Component: "catalog",
 		Address: "/services", Page: "/services", Title: "name", State: "status",
-		List: "listServices", Get: "getService", Export: true,
+		List: "listServices", Get: "getService", Export: true, Import: true,
 		Find:   &Find{Also: []string{"sku"}, By: []string{"externalId", "sku"}, Names: true},
 		Create: "createService",
-		Asks:   []string{"name", "sku", "price", "priceModel", "durationMinutes", "categoryId"},
+		Asks:   []string{"name", "sku", "price", "taxRateId", "priceModel", "durationMinutes", "categoryId"},
 		Columns: []Column{
 			text("name"), code("sku"), state("status"), word("priceModel"), amount("price"), amount("totalCost"),
-			number("durationMinutes"), entry("categoryId").Less(), text("source").Less(), code("externalId").Less(),
+			number("durationMinutes"), entry("taxRateId").Less(), entry("categoryId").Less(), text("source").Less(), code("externalId").Less(),
 			moment("createdAt").Less(), moment("updatedAt").Less(),
 		},
 		Tables: []Table{

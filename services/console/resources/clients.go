@@ -8,12 +8,18 @@ func clients() Resource {
 	return Resource{
 		Name: "clients", Area: web.Clients, Scope: "clients", Component: "clients",
 		Address: "/clients", Page: "/clients", Title: "displayName", State: "status", About: aboutClient,
-		List: "listClients", Get: "getClient", Export: true,
+		List: "listClients", Get: "getClient", Export: true, Import: true,
 		Find:   &Find{Also: []string{"phone", "email"}, By: []string{"externalId", "phone", "email"}, Names: true, Contacts: true},
 		Create: "createClient",
 		Asks: []string{
 			"kind", "displayName", "firstName", "lastName", "companyName", "phone", "email", "birthday", "groupId", "assignedToId",
 			"creditLimit", "note",
+		},
+		Views: []View{{"archived", "status=archived"}},
+		Bulk: []Bulk{
+			{Name: "group", Op: "batchClients", Field: "groupId", When: is("active"), Undo: true},
+			{Name: "price_list", Op: "batchClients", Field: "priceListId", When: is("active"), Undo: true},
+			{Name: "assign", Op: "batchClients", Field: "assignedToId", When: is("active"), Undo: true},
 		},
 		Columns: []Column{
 			text("displayName"), word("kind"), state("status"), text("phone"), text("email"), amount("balance"), number("points"),
@@ -55,6 +61,12 @@ func clients() Resource {
 				Columns: []Column{text("label"), text("text"), text("city"), text("postalCode"), yes("isDefault")},
 			},
 			{
+				Name: "statement", List: "getClientStatement",
+				Columns: []Column{
+					moment("date"), word("kind"), number("number"), amount("charged"), amount("paid"), amount("balance"),
+				},
+			},
+			{
 				Name: "points", List: "listClientPoints",
 				Columns: []Column{moment("createdAt"), text("reason"), number("delta"), number("balance")},
 			},
@@ -65,17 +77,24 @@ func clients() Resource {
 				Name: "edit", Op: "updateClient", Form: true, When: is("active"),
 			},
 			{Name: "archive", Op: "archiveClient", When: is("active")},
-			{Name: "restore", Op: "restoreClient", When: is("archived")},
+			{Name: "restore", Op: "restoreClient", When: func(r Record) bool { return r.Text("status") == "archived" && !r.Has("mergedIntoId") }},
+			{
+				Name: "merge", Op: "mergeClient", Form: true, Fields: []string{"intoId"}, Danger: true,
+				When: func(r Record) bool { return !r.Has("mergedIntoId") && !r.Has("anonymizedAt") },
+			},
 			{
 				Name: "anonymize", Op: "anonymizeClient", Danger: true,
-				When: func(r Record) bool { return !r.Has("anonymizedAt") },
+				When: func(r Record) bool { return !r.Has("anonymizedAt") && !r.Has("mergedIntoId") },
 			},
 		},
 	}
 }
 
 func aboutClient(q *web.Request, r Record) *web.Note {
-	if r.Text("status") != "archived" {
+	switch {
+	case r.Has("mergedIntoId"):
+		return &web.Note{Kind: web.Off, Text: q.T("records.is.merged")}
+	case r.Text("status") != "archived":
 		return nil
 	}
 	return &web.Note{Kind: web.Off, Text: q.T("records.is.archived")}

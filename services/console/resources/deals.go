@@ -12,22 +12,27 @@ func deals() Resource {
 		Address: "/deals/list", Page: "/deals", Title: "number", State: "outcome", About: aboutDeal,
 		List: "listDeals", Get: "getDeal", Export: true,
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}, Names: true},
-		Create: "createDeal",
+		Create: "createDeal", Client: "clientId",
+		Lines: &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice", Kinds: true, Optional: true, Keeps: []string{"note", "perGuest", "unitCost"}},
 		Asks: []string{
 			"typeId", "customerName", "customerPhone", "customerEmail", "assignedToId", "sourceId", "budget", "scheduledAt",
 			"dueAt", "address", "note",
 		},
+		Views: []View{{"open", "openOnly=true"}, {"overdue", "overdue=true"}},
 		Columns: []Column{
 			number("number"), moment("createdAt"), text("typeName"), text("stageName"), state("outcome"),
 			text("customerName").Of("clients", "clientId"), text("assignedToName"), amount("total"), moment("nextActionAt"),
 			amount("cost").Less(), amount("budget").Less(), moment("dueAt").Less(), moment("scheduledAt").Less(),
 			text("customerPhone").Less(), text("customerEmail").Less(), text("address").Less(), number("headcount").Less(),
-			entry("sourceId").Less(), number("linesCount").Less(), text("note").Less(), word("channel").Less(),
+			entry("sourceId").Less(), number("linesCount").Less(), text("note").Less(), entry("channel").Less(),
 			text("source").Less(), code("externalId").Less(), moment("stageEnteredAt").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{percent("discountPercent")},
+		Next:  []string{"stage"},
+		Sums:  sums(Sum{Name: "total"}),
+		Facts: []Column{percent("discountPercent"), amount("fixedDiscount"), code("couponCode"), amount("taxAmount"), word("taxMode")},
 		Tables: []Table{
 			lines(amount("cost"), yes("perGuest").Less(), qty("effectiveQty").Less(), amount("unitCost").Less()),
+			taxes(),
 			{
 				Name: "orders", List: "listOrders", Where: "dealId", Sees: web.Orders, All: "/orders",
 				Columns: []Column{

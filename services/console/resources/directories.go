@@ -17,6 +17,7 @@ type Directory struct {
 	Paged   bool       // the list is a page of more
 	Columns []string   // fields that the list shows; the first leads to the entry
 	But     []string   // fields that forms do not ask for
+	Hours   string     // field with the hours of a day, which people type as text; "" = there is none
 	Fixed   []string   // fields that only the form of a new entry asks for, because an entry keeps them
 	Pick    map[string]string
 	Active  bool // entries are put out of use by isActive
@@ -35,6 +36,7 @@ const (
 	OfUsers      = "users"
 	OfServices   = "services"
 	OfCategories = "categories"
+	OfResources  = "resources or all" // nothing chosen = all of them
 )
 
 var inactiveToo = url.Values{"includeInactive": {"true"}}
@@ -46,6 +48,21 @@ func Directories() []Directory {
 			Name: "units", Scope: "catalog", Component: "catalog",
 			List: "listUnits", Get: "getUnit", Create: "createUnit", Update: "updateUnit",
 			Columns: []string{"name", "code", "shortName", "precision"}, Fixed: []string{"code"}, Active: true,
+		},
+		{
+			Name: "tax-rates", Scope: "catalog", Component: "catalog", Paged: true,
+			List: "listTaxRates", Get: "getTaxRate", Create: "createTaxRate", Update: "updateTaxRate",
+			Columns: []string{"name", "percent", "kind"}, Active: true,
+		},
+		{
+			Name: "channels", Scope: "orders", Component: "orders",
+			List: "listChannels", Get: "getChannel", Create: "createChannel", Update: "updateChannel",
+			Columns: []string{"name", "code"}, Fixed: []string{"code"}, Active: true,
+		},
+		{
+			Name: "delivery-methods", Scope: "orders", Component: "orders",
+			List: "listDeliveryMethods", Get: "getDeliveryMethod", Create: "createDeliveryMethod", Update: "updateDeliveryMethod",
+			Columns: []string{"name", "code"}, Fixed: []string{"code"}, Active: true,
 		},
 		{
 			Name: "attributes", Scope: "catalog", Component: "catalog",
@@ -94,6 +111,12 @@ func Directories() []Directory {
 			List: "listResources", Get: "getResource", Create: "createResource", Update: "updateResource",
 			Columns: []string{"name", "type", "branchId", "userId", "capacity"}, But: []string{"workingHours"}, Active: true,
 			Pick: map[string]string{"branchId": "branches", "userId": OfUsers, "serviceIds": OfServices},
+		},
+		{
+			Name: "exceptions", Scope: "scheduling", Component: "scheduling", Paged: true,
+			List: "listScheduleExceptions", Get: "getScheduleException", Create: "createScheduleException", Update: "updateScheduleException", Remove: "deleteScheduleException",
+			Query: url.Values{"sort": {"dateFrom"}, "order": {"desc"}}, Columns: []string{"name", "resourceId", "dateFrom", "dateTo", "hours"}, Hours: "hours",
+			Pick: map[string]string{"resourceId": OfResources},
 		},
 		{
 			Name: "branches", Scope: "company", List: "listBranches", Get: "getBranch", Create: "createBranch", Update: "updateBranch",

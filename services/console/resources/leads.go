@@ -12,6 +12,8 @@ func leads() Resource {
 		Find:   &Find{Also: []string{"phone", "email"}, Names: true, Contacts: true},
 		Create: "createLead",
 		Asks:   []string{"name", "phone", "email", "message"},
+		Next:   []string{"lead_deal"},
+		Views:  []View{{"new", "status=new"}},
 		Columns: []Column{
 			text("name"), state("status"), text("phone"), text("email"), text("source"), text("assignedToName"),
 			moment("createdAt"), word("channel").Less(), text("message").Less(), moment("updatedAt").Less(),

@@ -8,25 +8,49 @@ func orders() Resource {
 	return Resource{
 		Name: "orders", Area: web.Orders, Scope: "orders", Component: "orders",
 		Address: "/orders", Page: "/orders", Title: "number", State: "status", About: aboutOrder,
-		List: "listOrders", Get: "getOrder", Export: true, Report: "reportOrders",
+		List: "listOrders", Get: "getOrder", Export: true, Report: "reportOrders", Totals: "sumOrders",
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
-		Create: "createOrder", Lines: &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice"},
+		Create: "createOrder", Client: "customerId",
+		Prints: []string{"confirmation", "delivery-note", "receipt", "pick-list"},
+		Lines:  &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice", Kinds: true, Preview: "previewOrder", Then: "pay", Open: is("new", "confirmed"), Keeps: []string{"note"}},
 		Asks: []string{
-			"customerName", "customerPhone", "customerEmail", "warehouseId", "assignedToId", "dueAt", "discountPercent", "note",
+			"customerName", "customerPhone", "customerEmail", "deliveryMethod", "deliveryCost", "deliveryAddressText", "dueAt", "warehouseId", "assignedToId",
+			"discountPercent", "fixedDiscount", "couponCode", "customerNote", "note",
 		},
+		Bulk: []Bulk{
+			{Name: "move", Op: "batchOrderChanges", Field: "status", Among: "allowedTransitions", ID: "orderId", When: unfinished},
+			{Name: "assign", Op: "batchOrderChanges", Field: "assignedToId", ID: "orderId", Nobody: "null", Undo: true},
+			{Name: "pick_list", Paper: "/paper/orders/pick-list"},
+			{Name: "delivery_note", Paper: "/paper/orders/delivery-note"},
+		},
+		Views: []View{
+			{"todo", "status=new,confirmed,in_progress,ready"},
+			{"unpaid", "paymentStatus=unpaid,partial&status=new,confirmed,in_progress,ready,completed"},
+			{"due_today", "dueFrom=today&dueTo=today&status=new,confirmed,in_progress,ready"},
+			{"late", "dueTo=yesterday&status=new,confirmed,in_progress,ready"},
+		},
+		Stages: []string{"new", "confirmed", "in_progress", "ready", "completed"},
+		Next:   []string{"move.confirmed", "ship", "pay", "move.completed"},
+		Gauges: []Gauge{
+			{Name: "payment", Part: paid, Amount: true, State: "paymentStatus", Command: "pay"},
+			{Name: "shipment", Part: shipped, State: "deliveryStatus", Command: "ship"},
+		},
+		Sums: sums(Sum{Name: "deliveryCost"}, Sum{Name: "returnedAmount", Less: true}, Sum{Name: "payable"}),
 		Columns: []Column{
-			number("number"), moment("createdAt"), state("status"), state("paymentStatus"),
-			text("customerName").Of("clients", "customerId"), number("linesCount"), amount("total"), amount("amountDue").Less(),
+			number("number"), text("customerName").Of("clients", "customerId"), state("status"), state("paymentStatus"), moment("createdAt"), moment("dueAt"),
+			number("linesCount").Less(), amount("total"), amount("amountDue").Less(),
 			text("customerPhone").Less(), text("customerEmail").Less(), state("deliveryStatus").Less(),
-			word("deliveryMethod").Less(), entry("assignedToId").Less(), moment("dueAt").Less(), moment("readyBy").Less(),
-			moment("payDueAt").Less(), amount("subtotal").Less(), amount("discountAmount").Less(), amount("prepaidAmount").Less(),
-			amount("deliveryCost").Less(), word("channel").Less(), entry("warehouseId").Less(), text("note").Less(),
+			entry("deliveryMethod").Less(), entry("assignedToId").Less(), moment("readyBy").Less(),
+			moment("payDueAt").Less(), amount("subtotal").Less(), amount("discountAmount").Less(), amount("taxAmount").Less(), amount("prepaidAmount").Less(),
+			amount("returnedAmount").Less(), amount("payable").Less(),
+			amount("deliveryCost").Less(), entry("channel").Less(), entry("warehouseId").Less(), text("note").Less(),
 			text("source").Less(), code("externalId").Less(), moment("completedAt").Less(), moment("cancelledAt").Less(),
-			moment("updatedAt").Less(),
+			text("cancelReason").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{percent("discountPercent"), code("dealId").Of("deals", "dealId")},
+		Facts: []Column{percent("discountPercent"), amount("fixedDiscount"), code("couponCode"), amount("taxAmount"), word("taxMode"), code("dealId").Of("deals", "dealId")},
 		Tables: []Table{
-			lines(qty("reservedQty"), qty("shippedQty")),
+			lines(qty("reservedQty"), qty("shippedQty"), qty("returnedQty")),
+			taxes(),
 			{
 				Name: "payments", List: "listOrderPayments",
 				Columns: []Column{
@@ -42,8 +66,15 @@ func orders() Resource {
 				},
 			},
 			{
+				Name: "returns", List: "listOrderReturns",
+				Columns: []Column{
+					number("number"), moment("returnedAt"), state("status"), qty("totalQty"), amount("amount"), amount("fee"), amount("total"),
+					amount("refundedAmount"), text("reason"), text("note"),
+				},
+			},
+			{
 				Name: "history", List: "getOrderHistory",
-				Columns: []Column{moment("at"), word("field"), text("from"), text("to"), entry("actorId")},
+				Columns: []Column{moment("at"), field("field"), changed("from"), changed("to"), entry("actorId")},
 			},
 		},
 		Commands: []Command{
@@ -51,6 +82,7 @@ func orders() Resource {
 			{
 				Name: "pay", Op: "createOrderPayment", Form: true,
 				Fields: []string{"amount", "method", "paidAt", "reference", "note"},
+				Due:    map[string]string{"amount": "amountDue"},
 				When:   func(r Record) bool { return r.Number("amountDue") > 0 },
 			},
 			{
@@ -59,8 +91,21 @@ func orders() Resource {
 				When:   unshipped, Rows: &RowsInput{Field: "items", ID: "orderLineId", Done: "shippedQty", Only: "product"},
 			},
 			{
+				Name: "give_back", Op: "createOrderReturn", Form: true,
+				Fields: []string{"reason", "restock", "warehouseId", "deliveryAmount", "fee", "note"},
+				When:   returnable, Rows: &RowsInput{Field: "items", ID: "orderLineId", Done: "returnedQty"},
+			},
+			{
+				Name: "cancel_unshipped", Op: "cancelUnshipped", Form: true,
+				When: func(r Record) bool {
+					return unshipped(r) && r.Text("status") != "completed" && r.Number("returnedAmount") == 0
+				},
+				Rows: &RowsInput{Field: "items", ID: "orderLineId", Done: "shippedQty"},
+			},
+			{
 				Name: "edit", Op: "updateOrder", Form: true,
 			},
+			{Name: "mail", Op: "mailOrder", Form: true, Fields: []string{"document", "email"}},
 			{
 				Name: "refund_payment", Op: "refundOrderPayment", Table: "payments", Param: "paymentId", Form: true,
 				Fields: []string{"amount", "reason", "reference"},
@@ -72,6 +117,10 @@ func orders() Resource {
 				Name: "cancel_shipment", Op: "cancelShipment", Table: "shipments", Param: "shipmentId", Danger: true,
 				When: is("posted"),
 			},
+			{
+				Name: "cancel_return", Op: "cancelOrderReturn", Table: "returns", Param: "returnId", Danger: true,
+				When: is("posted"),
+			},
 		},
 	}
 }
@@ -81,6 +130,8 @@ func aboutOrder(q *web.Request, r Record) *web.Note {
 	switch {
 	case status == "cancelled":
 		return &web.Note{Kind: web.Off, Text: q.T("records.is.cancelled")}
+	case due < 0:
+		return &web.Note{Kind: web.Warn, Title: q.T("records.is.to_refund", q.Money(-due))}
 	case due > 0:
 		n := &web.Note{Kind: web.Warn, Title: q.T("records.is.due", q.Money(due), q.Money(r.Number("total")))}
 		if unshipped(r) {
@@ -95,6 +146,25 @@ func aboutOrder(q *web.Request, r Record) *web.Note {
 	return &web.Note{Kind: web.Info, Text: q.T("records.is.to_complete")}
 }
 
+// unfinished reports whether an order can move to another status.
+func unfinished(r Record) bool { return len(r.Texts("allowedTransitions")) > 0 }
+
+// paid is how much of an order was paid.
+func paid(r Record) (done, whole float64) {
+	due, whole := float64(r.Number("amountDue")), float64(r.Number("payable"))
+	return whole - due, whole
+}
+
+// shipped is how many of the goods of an order left.
+func shipped(r Record) (done, whole float64) {
+	for _, l := range r.Records("lines") {
+		if l.Text("kind") == "product" {
+			done, whole = done+l.Float("shippedQty"), whole+l.Float("qty")
+		}
+	}
+	return done, whole
+}
+
 // unshipped reports whether an order has goods that did not leave yet.
 func unshipped(r Record) bool {
 	if r.Text("status") == "cancelled" {
@@ -106,6 +176,49 @@ func unshipped(r Record) bool {
 		}
 	}
 	return false
+}
+
+// returnable reports whether the client has goods of an order.
+func returnable(r Record) bool {
+	status := r.Text("status")
+	for _, l := range r.Records("lines") {
+		has := l.Text("shippedQty")
+		if status == "completed" {
+			has = l.Text("qty")
+		}
+		if status != "cancelled" && has != l.Text("returnedQty") {
+			return true
+		}
+	}
+	return false
+}
+
+func shipments() Resource {
+	return Resource{
+		Name: "shipments", Area: web.Orders, Scope: "orders", Component: "orders",
+		Address: "/shipments", Title: "number", State: "status",
+		List: "listAllShipments", Export: true,
+		Find: &Find{Also: []string{"trackingNumber"}, By: []string{"number", "trackingNumber"}, Page: "/orders", ID: "orderId"},
+		Columns: []Column{
+			number("number"), moment("shippedAt"), state("status"), number("orderNumber").Of("orders", "orderId"), qty("totalQty"),
+			text("warehouseName"), text("carrier"), code("trackingNumber"), entry("deliveryMethod").Less(), text("note").Less(), moment("createdAt").Less(),
+		},
+	}
+}
+
+func returns() Resource {
+	return Resource{
+		Name: "returns", Area: web.Orders, Scope: "orders", Component: "orders",
+		Address: "/returns", Title: "number", State: "status",
+		List: "listReturns", Export: true,
+		Find: &Find{By: []string{"number", "externalId"}, Page: "/orders", ID: "orderId"},
+		Columns: []Column{
+			number("number"), moment("returnedAt"), state("status"), number("orderNumber").Of("orders", "orderId"), qty("totalQty"), amount("total"),
+			text("reason"), amount("refundedAmount"), amount("amount").Less(), amount("deliveryAmount").Less(), amount("fee").Less(),
+			entry("warehouseId").Less(), text("createdByName").Less(), text("note").Less(), text("source").Less(), code("externalId").Less(),
+			moment("cancelledAt").Less(), moment("createdAt").Less(),
+		},
+	}
 }
 
 func payments() Resource {

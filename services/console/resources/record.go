@@ -1,7 +1,9 @@
 package resources
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -9,6 +11,16 @@ import (
 
 // Record is a record as the API returns it. Numbers are [json.Number], which keeps them exact.
 type Record map[string]any
+
+// Decode reads an answer of the API into records.
+func Decode(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("read answer of the API: %w", err)
+	}
+	return nil
+}
 
 // Text is a field as text; "" if it is null.
 func (r Record) Text(name string) string {
@@ -30,6 +42,19 @@ func (r Record) Number(name string) int64 {
 		return 0
 	}
 	v, err := n.Int64()
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// Float is a number with decimals; 0 if it is null.
+func (r Record) Float(name string) float64 {
+	n, ok := r[name].(json.Number)
+	if !ok {
+		return 0
+	}
+	v, err := n.Float64()
 	if err != nil {
 		return 0
 	}

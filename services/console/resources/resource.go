@@ -23,18 +23,33 @@ type Resource struct {
 
 	List, Get string // operations
 	Whole     bool   // the list has neither pages nor a total
+	Pictures  string // field with the ids of its images, see package pictures; "" = it has none
+	Import    bool   // rows of files become records, see package imports
+	Within    bool   // it is reached from the page that its area begins with, and has no tab of its own
 	Export    bool   // the list can be exported
 	Report    string // operation that adds up the records by day; "" = none does
+	Totals    string // operation that adds up all that the list shows; "" = none does
 	Find      *Find  // nil = the find field does not look through it
 
 	Create string      // operation; "" = the page of the list makes none
 	Asks   []string    // fields that its form asks for, in order
+	Yes    []string    // of these, those that most people want, so that the form begins with yes
+	Client string      // field of a new record with the id of its client; "" = it has none
 	Lines  *LinesInput // of a new record; nil = it has none
 
+	Stages []string // states that a record goes through, in order; nil = its states have none
+	Next   []string // commands that take a record further, with the value of ForEach behind a point, such as move.confirmed; the first that it has is the one action of its page
+	Gauges []Gauge  // how much is done of what has to be done
+	Sums   []Sum    // amounts that stand below the lines; those before the last add up to it
+
+	Views    []View // of the list, beside those that people save
+	Picture  string // field with the file of the picture of a record; "" = it has none
 	Columns  []Column
+	Bulk     []Bulk   // what can be done with many records of the list at once
 	Facts    []Column // of the page, beside columns and fields whose kind follows from their type
 	Tables   []Table
 	Commands []Command
+	Prints   []string // documents of a record, as pages of paper name them
 }
 
 // Heading is what people call the list: the text resource.NAME, in English the words of the name unless there is one.
@@ -50,25 +65,53 @@ func (r Resource) New(q *web.Request) string {
 	return q.Named("resource."+r.Name+".new", "new"+strings.TrimPrefix(r.Create, "create"))
 }
 
+// Making is what the button that makes a record is called: the text resource.NAME.make, in English that of the operation.
+func (r Resource) Making(q *web.Request) string {
+	return q.Named("resource."+r.Name+".make", r.Create)
+}
+
+// View is a list with filters that most shops need.
+type View struct {
+	Name  string // last part of its key of texts
+	Query string // of the address; a day may be today or yesterday
+}
+
+// Bulk changes many records of a list at once, by a batch operation of the API.
+type Bulk struct {
+	Name    string              // last part of its keys of texts
+	Op      string              // the batch
+	Field   string              // of the body of each item: people choose one value for all
+	Value   string              // of the field, if nobody has to choose
+	ID      string              // field of the body of an item with the id of its record; "" = the item has it beside its body, and changes it
+	Among   string              // field of the records with the values that theirs can take; "" = entries of a directory
+	Nobody  string              // what stands for none; "" = null
+	When    func(r Record) bool // nil = always
+	Undo    bool                // an item with the value that was there before takes it back
+	Reprice bool                // it is the change of prices, which has a form and a preview of its own
+	Paper   string              // address of the page that prints them, which takes ids; it changes nothing, and has no Op
+}
+
 // Kind is how a value is shown.
 type Kind int
 
 // The kinds of values.
 const (
-	AsText    Kind = iota
-	AsNumber       // whole, such as a count
-	AsAmount       // minor units
-	AsQty          // with decimals
-	AsPercent      // with decimals
-	AsTime         // a moment
-	AsDate         // a day
-	AsState        // one of a few words
-	AsWord         // one of a few words that is no state
-	AsYes          // true or false
-	AsID           // for machines
-	AsTexts        // several texts
-	AsEntry        // id of an entry of a directory, which has a name
-	AsPairs        // texts by their names
+	AsText       Kind = iota
+	AsNumber          // whole, such as a count
+	AsAmount          // minor units
+	AsQty             // with decimals
+	AsPercent         // with decimals
+	AsTime            // a moment
+	AsDate            // a day
+	AsState           // one of a few words
+	AsWord            // one of a few words that is no state
+	AsYes             // true or false
+	AsID              // for machines
+	AsTexts           // several texts
+	AsEntry           // id of an entry of a directory, which has a name
+	AsPairs           // texts by their names
+	AsField           // name of a field of the record that the table belongs to
+	AsFieldValue      // value of the field that the column field names
 )
 
 // Column is a field of a record that a list or a page shows.
@@ -78,6 +121,9 @@ type Column struct {
 	Hidden bool   // not in the list unless chosen
 	ID     string // field with the id of the record that the value names; "" = it leads nowhere
 	To     string // name of the resource of that record
+	Under  string // field that stands below the value, such as the code of an item below its name
+	Unit   string // field with the unit of the value
+	Some   bool   // a table leaves the column out where all are 0
 }
 
 func text(name string) Column    { return Column{Name: name} }
@@ -92,12 +138,22 @@ func yes(name string) Column     { return Column{Name: name, Kind: AsYes} }
 func code(name string) Column    { return Column{Name: name, Kind: AsID} }
 func texts(name string) Column   { return Column{Name: name, Kind: AsTexts} }
 func entry(name string) Column   { return Column{Name: name, Kind: AsEntry} }
+func field(name string) Column   { return Column{Name: name, Kind: AsField} }
+func changed(name string) Column { return Column{Name: name, Kind: AsFieldValue} }
 func pairs(name string) Column   { return Column{Name: name, Kind: AsPairs} }
 
 // Less leaves the column out of the list until somebody chooses it.
 func (c Column) Less() Column {
 	c.Hidden = true
 	return c
+}
+
+// some leaves each of the columns out of a table in which all are 0.
+func some(columns ...Column) []Column {
+	for i := range columns {
+		columns[i].Some = true
+	}
+	return columns
 }
 
 // Of makes the value lead to the record of another resource, whose id is in another field.
@@ -132,7 +188,9 @@ type Command struct {
 	Table      string              // the command is one of the rows of this table
 	AddsTo     string              // the command stands above this table, and adds rows to it
 	Form       bool                // people fill in fields
+	Page       string              // address below that of the record: a page of another package does it; "" = none
 	Fields     []string            // that the form asks for, in order; nil = all that people fill in
+	Due        map[string]string   // fields with amounts that begin with an amount of the record
 	Rows       *RowsInput          // quantities of lines that the form asks for
 	Attributes *AttributesInput    // values of attributes that the form asks for
 	Danger     bool
@@ -142,19 +200,55 @@ type Command struct {
 	IDOf       string
 }
 
+// Gauge is how much is done of what a record needs done, such as what was paid of an order.
+type Gauge struct {
+	Name    string                               // last part of its keys of texts
+	Part    func(r Record) (done, whole float64) // amounts in minor units, or quantities; it is not shown where the whole is 0
+	Amount  bool
+	State   string // field
+	Command string // that does more of it
+}
+
+// Sum is an amount of a document, beside its lines.
+type Sum struct {
+	Name string
+	Less bool                // the document costs that much less
+	When func(r Record) bool // nil = always
+}
+
 // LinesInput is a field of a body with the lines of a new document.
 type LinesInput struct {
 	Field string // of the body
 	Ref   string // field of a line with the id of the product
-	Price string // field of a line with its price
+	Price string // field of a line with its price; "" = it has none
+	NoQty bool   // lines have no quantity
+	Kinds bool   // lines are of products, services, or free, and can have a discount
+
+	Open  func(r Record) bool // the lines of a document can be changed; nil = always
+	Keeps []string            // fields of a line that nobody types, and that are sent as they are
+
+	Optional bool   // the operation chooses the lines if there are none, or leaves them out
+	Preview  string // operation that adds the document up without making it; "" = none does
+	Then     string // name of the command that a new document can be led to at once, with a form; "" = none
 }
 
 // RowsInput is a field of a body that is an array with a quantity for some lines of the record.
 type RowsInput struct {
 	Field string // of the body
 	ID    string // field of an element that names the line
-	Done  string // field of a line: how much of it is dealt with
+	Of    string // field of a line with its quantity; "" = qty
+	Done  string // field of a line: how much of it is dealt with; "" = nothing is
+	Zero  bool   // 0 is a quantity; an empty field is none
+	Blank bool   // all lines are asked for, in empty fields: what is left is only expected
 	Only  string // kind of the lines; "" = all
+}
+
+// Wants reports whether what somebody typed is a quantity for the array.
+func (in *RowsInput) Wants(typed string) bool {
+	if in.Zero {
+		return strings.TrimSpace(typed) != ""
+	}
+	return strings.Trim(typed, " 0.,") != ""
 }
 
 // AttributesInput is a field of a body with values of the attributes that tell the variants of a product apart.
@@ -170,6 +264,15 @@ type Choices struct {
 	Paged  bool     // the answer is a page, of which the first 200 are read
 	Within string   // field of an entry with the entries that are meant; "" = it is meant itself
 	Fields []string // fields of records that name an entry
+	ByCode bool     // they name it by its code instead of its id; names of built-in entries are texts of the console
+}
+
+// Of is what a field names the entry by.
+func (c Choices) Of(r Record) string {
+	if c.ByCode {
+		return r.Text("code")
+	}
+	return r.Text("id")
 }
 
 // ChoicesOf are those that a field names one of.
@@ -184,9 +287,12 @@ func ChoicesOf(field string) (c Choices, ok bool) {
 
 func choices() []Choices {
 	return []Choices{
+		{List: "listTaxRates", Name: "name", Paged: true, Fields: []string{"taxRateId"}},
+		{List: "listChannels", Name: "name", ByCode: true, Fields: []string{"channel"}},
+		{List: "listDeliveryMethods", Name: "name", ByCode: true, Fields: []string{"deliveryMethod"}},
 		{List: "listUsers", Name: "name", Fields: []string{"assignedToId", "assigneeId", "createdById", "cashierId", "openedById", "actorId"}},
 		{List: "listBranches", Name: "name", Fields: []string{"branchId"}},
-		{List: "listWarehouses", Name: "name", Paged: true, Fields: []string{"warehouseId"}},
+		{List: "listWarehouses", Name: "name", Paged: true, Fields: []string{"warehouseId", "toWarehouseId"}},
 		{List: "listSuppliers", Name: "name", Paged: true, Fields: []string{"supplierId", "defaultSupplierId"}},
 		{List: "listResources", Name: "name", Paged: true, Fields: []string{"resourceId", "venueResourceId"}},
 		{List: "listServices", Name: "name", Paged: true, Fields: []string{"serviceId"}},
@@ -204,7 +310,7 @@ func choices() []Choices {
 var colours = map[string]string{
 	"new": web.Info, "pending": web.Warn, "confirmed": web.Info, "in_progress": web.Info, "ready": web.Info, "completed": web.Good, "cancelled": web.Off,
 	"no_show": web.Bad, "unpaid": web.Warn, "partial": web.Warn, "paid": web.Good, "refunded": web.Off, "full": web.Off, "active": web.Good, "archived": web.Off,
-	"hidden": web.Off, "open": web.Info, "closed": web.Off, "posted": web.Good, "won": web.Good, "done": web.Good, "lost": web.Bad, "converted": web.Good, "spam": web.Bad,
+	"hidden": web.Off, "draft": web.Warn, "sent": web.Info, "received": web.Good, "partly_received": web.Warn, "open": web.Info, "closed": web.Off, "posted": web.Good, "won": web.Good, "done": web.Good, "lost": web.Bad, "converted": web.Good, "spam": web.Bad,
 	"shipped": web.Good, "payment": web.Good, "sale": web.Good, "refund": web.Warn, "in": web.Good, "out": web.Warn,
 }
 
@@ -218,3 +324,13 @@ func Colour(state string) string {
 
 // Over reports whether a record in a state is out of use, so that moving it there is a danger.
 func Over(state string) bool { return colours[state] == web.Off }
+
+// Changes is the operation that changes a record; "" = there is none.
+func (r Resource) Changes() string {
+	for _, c := range r.Commands {
+		if c.Name == "edit" {
+			return c.Op
+		}
+	}
+	return ""
+}

@@ -7,23 +7,26 @@ import (
 func sales() Resource {
 	return Resource{
 		Name: "sales", Area: web.Sales, Scope: "sales", Component: "cashier",
+		Prints:  []string{"receipt"},
 		Address: "/sales", Page: "/sales", Title: "number", State: "refundStatus", About: aboutSale,
-		List: "listSales", Get: "getSale", Export: true, Report: "reportSales",
+		List: "listSales", Get: "getSale", Export: true, Report: "reportSales", Totals: "sumSales",
 		Find: &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Columns: []Column{
-			number("number"), moment("createdAt"), state("kind"), state("refundStatus"),
+			number("number"), moment("soldAt"), state("kind"), state("refundStatus"),
 			text("customerName").Of("clients", "customerId"), text("cashierName"), word("paymentMethod"), number("linesCount"),
-			amount("total"), amount("refundedTotal").Less(), amount("subtotal").Less(), amount("discountAmount").Less(),
+			amount("total"), amount("refundedTotal").Less(), amount("subtotal").Less(), amount("discountAmount").Less(), amount("taxAmount").Less(),
 			text("customerPhone").Less(), amount("receivedAmount").Less(), amount("changeAmount").Less(),
 			number("redeemedPoints").Less(), number("earnedPoints").Less(), text("reason").Less(), entry("warehouseId").Less(),
-			word("channel").Less(), text("source").Less(), code("externalId").Less(), moment("updatedAt").Less(),
+			word("channel").Less(), text("source").Less(), code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
 		},
+		Sums: sums(Sum{Name: "redeemedPoints", Less: true}, Sum{Name: "total"}),
 		Facts: []Column{
-			percent("discountPercent"), code("refundOfSaleId").Of("sales", "refundOfSaleId"),
+			percent("discountPercent"), amount("fixedDiscount"), code("couponCode"), amount("taxAmount"), word("taxMode"), code("refundOfSaleId").Of("sales", "refundOfSaleId"),
 			code("shiftId").Of("shifts", "shiftId"),
 		},
 		Tables: []Table{
 			lines(qty("refundedQty")),
+			taxes(),
 			{
 				Name: "payments", Field: "payments",
 				Columns: []Column{
@@ -41,9 +44,10 @@ func sales() Resource {
 		},
 		Commands: []Command{
 			{
-				Name: "refund", Op: "refundSale", Form: true, Danger: true, Makes: true, Fields: []string{"reason"},
+				Name: "refund", Op: "refundSale", Form: true, Danger: true, Makes: true, Fields: []string{"reason", "warehouseId"},
 				When: refundable, Rows: &RowsInput{Field: "items", ID: "saleLineId", Done: "refundedQty"},
 			},
+			{Name: "mail", Op: "mailSale", Form: true, Fields: []string{"email"}},
 		},
 	}
 }
@@ -70,5 +74,14 @@ func shifts() Resource {
 			amount("salesTotal"), number("refundsCount"), amount("refundsTotal"), amount("expectedCash"), amount("cashDifference"),
 			amount("openingCash").Less(), amount("closingCash").Less(), amount("cashIn").Less(), amount("cashOut").Less(),
 		},
+	}
+}
+
+func saleDrafts() Resource {
+	return Resource{
+		Name: "sale-drafts", Area: web.Sales, Scope: "sales", Component: "cashier",
+		Address: "/sales/drafts", Title: "name",
+		List: "listSaleDrafts", Export: true,
+		Columns: []Column{text("name"), moment("createdAt"), entry("createdById"), moment("expiresAt")},
 	}
 }

@@ -8,25 +8,31 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/business/files"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 //go:embed *.html
-var files embed.FS
+var templates embed.FS
 
 // scope is that of the operation of the external API on the company.
 const scope = "company"
 
 // own are the settings that people of a company change; operators change the others.
-var own = []string{"name", "timeZone", "locale", "currency", "countryPrefix", "stockPolicy", "accrualPercent"}
+var own = []string{
+	"name", "timeZone", "locale", "currency", "countryPrefix", "stockPolicy", "accrualPercent", "taxMode", "taxRounding", "backdateDays",
+	"bookingChangeMinutes", "bookingMails", "bookingReminders",
+	"documentName", "documentAddress", "documentContact", "documentTaxId", "documentBank", "documentFooter", "documentMail", "documentPaper", "documentLogoId",
+}
 
 // Pages are the pages of the area.
 type Pages struct{}
 
 // Folder implements [web.Pages].
 func (pages *Pages) Folder() web.Folder {
-	return web.Folder{Name: "settings", Templates: files, Routes: []web.Page{
+	return web.Folder{Name: "settings", Templates: templates, Routes: []web.Page{
 		web.Get(web.CompanySettings, scope, "/settings", pages.show),
 		web.Post(web.CompanySettings, scope, "/settings", pages.save),
 	}}
@@ -44,11 +50,29 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return pages.page(q, raw, fields(q))
+	f, err := fields(ctx, q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return pages.page(q, raw, f)
 }
 
-func fields(q *web.Request) web.Fields {
-	return web.Fields{Op: q.AdminOperation("updateCompany"), Only: own, Texts: "settings"}
+// logos is how many images are offered as the logo, the latest first.
+const logos = 100
+
+func fields(ctx context.Context, q *web.Request) (web.Fields, error) {
+	f := web.Fields{Op: q.AdminOperation("updateCompany"), Only: own, Texts: "settings", Pick: map[string][]web.Option{"documentLogoId": {}}}
+	if !q.MayCall("listFiles") {
+		return f, nil
+	}
+	found, err := web.List[files.File](ctx, q, "listFiles", files.Filter{Params: list.Params{PageSize: logos}})
+	if err != nil {
+		return f, err
+	}
+	for _, image := range found.Items {
+		f.Pick["documentLogoId"] = append(f.Pick["documentLogoId"], web.Option{Value: image.ID.String(), Text: image.Name})
+	}
+	return f, nil
 }
 
 func (pages *Pages) page(q *web.Request, raw web.JSON, f web.Fields) (web.Answer, error) {
@@ -61,15 +85,22 @@ func (pages *Pages) page(q *web.Request, raw web.JSON, f web.Fields) (web.Answer
 	p := page{Header: web.Header{Title: q.T("settings.title"), Facts: c.Name}, Fixed: fixed(q, c)}
 	if !q.Allows(scope, true) {
 		for _, field := range all {
-			p.Facts = append(p.Facts, web.Fact{Label: field.Label, Cell: web.Text(field.Value)})
+			p.Facts = append(p.Facts, web.Fact{Label: field.Label, Cell: web.Text(said(field))})
 		}
 		return web.Show("settings/company", q.T("settings.title"), p), nil
 	}
-	p.Form = &web.Form{Post: q.Path("/settings"), Button: q.T("settings.save"), Fields: all}
-	if known, ok := apierr.As(f.Err); ok && !web.Faulty(all) {
-		p.Form.Fault = known.Message
-	}
+	p.Form = &web.Form{Post: q.Path("/settings"), Button: q.T("settings.save"), Fields: all, Fault: q.FormFault(f.Err, all)}
 	return web.Show("settings/company", q.T("settings.title"), p), nil
+}
+
+// said is the value of a field as people read it.
+func said(f web.Field) string {
+	for _, o := range f.Options {
+		if o.Selected {
+			return o.Text
+		}
+	}
+	return f.Value
 }
 
 // fixed are the facts that people of the company cannot change, each with why.
@@ -97,8 +128,11 @@ func fixed(q *web.Request, c company.Company) []web.Fact {
 }
 
 func (pages *Pages) save(ctx context.Context, q *web.Request) (web.Answer, error) {
-	f := fields(q)
-	_, err := web.CallAdmin[company.Company](ctx, q, "updateCompany", web.Input{Body: q.BodyOf(f, q.Form)})
+	f, err := fields(ctx, q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	_, err = web.CallAdmin[company.Company](ctx, q, "updateCompany", web.Input{Body: q.BodyOf(f, q.Form)})
 	if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
 		raw, readErr := web.CallAdmin[web.JSON](ctx, q, "getCompany", web.Input{})
 		if readErr != nil {

@@ -2,10 +2,8 @@ package shifts
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -22,33 +20,19 @@ var (
 	closeFields = []string{"closingCash"}
 )
 
-// amounts are the fields in which people type money.
-var amounts = []string{"openingCash", "amount", "closingCash"}
-
-// parseAmounts is the form with its money as the API takes it.
-func parseAmounts(q *web.Request) url.Values {
-	form := maps.Clone(q.Form)
-	for _, name := range amounts {
-		if form.Has(name) {
-			form[name] = []string{fmt.Sprint(q.ParseAmount(form.Get(name)))}
-		}
-	}
-	return form
-}
+// uncounted is the box that closes a shift whose cash nobody has counted: it cannot be counted afterwards.
+const uncounted = "uncounted"
 
 // formOf makes the form of a command. refused is why it was refused before.
 func formOf(q *web.Request, op string, fields []string, refused error) web.Form {
-	f := web.Fields{Op: q.Operation(op), Only: fields, Err: refused, Help: map[string]string{}}
-	for _, name := range amounts {
-		f.Help[name] = q.T("shifts.amount.help", q.Company.Currency)
-	}
+	f := web.Fields{Op: q.Operation(op), Only: fields, Err: refused, Pick: map[string][]web.Option{
+		"type": {{Value: "in", Text: q.T("shifts.cash.in")}, {Value: "out", Text: q.T("shifts.cash.out")}},
+	}}
 	if refused != nil {
 		f.Typed = q.Form
 	}
 	form := web.Form{Fields: q.FieldsOf(f), Hidden: map[string]string{"key": uuid.NewString()}}
-	if known, ok := apierr.As(refused); ok && !web.Faulty(form.Fields) {
-		form.Fault = known.Message
-	}
+	form.Fault = q.FormFault(refused, form.Fields)
 	return form
 }
 
@@ -62,6 +46,7 @@ func closeForm(q *web.Request, s sales.Shift, refused error) *web.Form {
 	f := formOf(q, "closeShift", closeFields, refused)
 	f.Post, f.Button, f.Kind = q.Path("/shifts/"+s.ID.String()+"/close"), q.T("shifts.close"), "danger"
 	f.Hidden["version"] = strconv.FormatInt(s.Version, 10)
+	f.Fields = append(f.Fields, web.Boxes(uncounted, q.T("shifts.uncounted"), q.Form[uncounted], web.Option{Value: "yes", Text: q.T("shifts.uncounted.yes")}))
 	return &f
 }
 
@@ -72,26 +57,34 @@ func (pages *Pages) cash(ctx context.Context, q *web.Request) (web.Answer, error
 		return web.Answer{}, err
 	}
 	in := web.ByID(s.ID)
-	in.Key, in.Body = q.Form.Get("key"), q.BodyOf(web.Fields{Op: q.Operation("createCashMovement"), Only: cashFields}, parseAmounts(q))
+	in.Key, in.Body = q.Form.Get("key"), q.BodyOf(web.Fields{Op: q.Operation("createCashMovement"), Only: cashFields}, q.Form)
 	if _, err = web.Call[sales.CashMovement](ctx, q, "createCashMovement", in); err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.cash"), nil
 	}
 	return pages.again(ctx, q, s, err, func(p *shiftPage) { p.Move = moveForm(q, s, err) })
 }
 
-// close closes the shift with the cash that was counted.
+// close closes the shift with the cash that was counted, or, if the box says so, without.
 func (pages *Pages) close(ctx context.Context, q *web.Request) (web.Answer, error) {
 	s, err := pages.one(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
+	if isOpen(s) && strings.TrimSpace(q.Form.Get("closingCash")) == "" && q.Form.Get(uncounted) == "" {
+		return pages.again(ctx, q, s, errUncounted, func(p *shiftPage) {
+			p.Close = closeForm(q, s, nil)
+			p.Close.Fault = q.T("shifts.uncounted.refused")
+		})
+	}
 	in := web.ByID(s.ID)
-	in.Version, in.Body = q.FormVersion(), q.BodyOf(web.Fields{Op: q.Operation("closeShift"), Only: closeFields}, parseAmounts(q))
+	in.Version, in.Body = q.FormVersion(), q.BodyOf(web.Fields{Op: q.Operation("closeShift"), Only: closeFields}, q.Form)
 	if _, err = web.Call[sales.Shift](ctx, q, "closeShift", in); err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.close"), nil
 	}
 	return pages.again(ctx, q, s, err, func(p *shiftPage) { p.Close = closeForm(q, s, err) })
 }
+
+var errUncounted = apierr.InvalidField("closingCash", apierr.Required, "is empty; count the cash, or close the shift without it")
 
 // again shows the page with a form that was refused.
 func (pages *Pages) again(ctx context.Context, q *web.Request, s sales.Shift, refused error, change func(*shiftPage)) (web.Answer, error) {
@@ -129,7 +122,7 @@ func (pages *Pages) opening(ctx context.Context, q *web.Request, refused error) 
 	if err != nil {
 		return web.Answer{}, err
 	}
-	f := web.Fields{Op: q.Operation("openShift"), Only: openFields, Err: refused, Help: map[string]string{"openingCash": q.T("shifts.amount.help", q.Company.Currency)}, Pick: map[string][]web.Option{
+	f := web.Fields{Op: q.Operation("openShift"), Only: openFields, Err: refused, Pick: map[string][]web.Option{
 		"branchId": branches, "cashierId": users,
 	}}
 	if refused != nil {
@@ -139,9 +132,7 @@ func (pages *Pages) opening(ctx context.Context, q *web.Request, refused error) 
 		Header: web.Header{Title: q.T("shifts.open"), Facts: q.T("shifts.open.text"), Crumbs: []web.Link{{Text: q.T("area.sales"), Href: q.Path("/sales")}, {Text: q.T("shifts.title"), Href: q.Path("/shifts")}}},
 		Form:   web.Form{Post: q.Path("/shifts/open"), Button: q.T("shifts.open"), Fields: q.FieldsOf(f), Hidden: map[string]string{"key": uuid.NewString()}},
 	}
-	if known, ok := apierr.As(refused); ok && !web.Faulty(p.Form.Fields) {
-		p.Form.Fault = known.Message
-	}
+	p.Form.Fault = q.FormFault(refused, p.Form.Fields)
 	return web.Show("shifts/open", q.T("shifts.open"), p), nil
 }
 
@@ -160,7 +151,7 @@ func choices[E any](ctx context.Context, q *web.Request, op string, choice func(
 
 // open opens a shift of the person.
 func (pages *Pages) open(ctx context.Context, q *web.Request) (web.Answer, error) {
-	s, err := web.Call[sales.Shift](ctx, q, "openShift", web.Input{Key: q.Form.Get("key"), Body: q.BodyOf(web.Fields{Op: q.Operation("openShift"), Only: openFields}, parseAmounts(q))})
+	s, err := web.Call[sales.Shift](ctx, q, "openShift", web.Input{Key: q.Form.Get("key"), Body: q.BodyOf(web.Fields{Op: q.Operation("openShift"), Only: openFields}, q.Form)})
 	if err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.open"), nil
 	}

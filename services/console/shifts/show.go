@@ -1,8 +1,11 @@
 package shifts
 
 import (
+	"cmp"
 	"context"
 	"strconv"
+
+	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
@@ -55,7 +58,7 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, s sales.Shift) (sh
 	p := shiftPage{
 		Header: web.Header{
 			Crumbs: []web.Link{{Text: q.T("area.sales"), Href: q.Path("/sales")}, {Text: q.T("shifts.title"), Href: q.Path("/shifts")}}, Title: q.T("shifts.number", s.Number),
-			Chip: &web.Chip{Kind: web.Info, Text: q.T("shifts.status.open")}, Facts: q.T("shifts.since", q.At(s.OpenedAt.Std()).Short(), cashier(q, s.CashierName)),
+			Chip: &web.Chip{Kind: web.Info, Text: q.T("shifts.status.open")}, Facts: q.T("shifts.since", q.At(s.OpenedAt.Std()).Short(), cashier(q, s.CashierID, s.CashierName)),
 		},
 		Note: sentence(q, s), Drawer: drawer(q, s),
 		Methods: []web.Fact{
@@ -64,6 +67,7 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, s sales.Shift) (sh
 			{Label: q.T("shifts.method.sbp"), Cell: web.Number(q.Money(int64(s.TotalsByMethod.SBP)))},
 		},
 	}
+	p.Header.Prints = q.PrintMenu("shifts", []string{"report"}, s.ID.String())
 	if !isOpen(s) {
 		p.Header.Chip = &web.Chip{Kind: web.Off, Text: q.T("shifts.status.closed")}
 		if q.Allows(scope, true) {
@@ -89,11 +93,15 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, s sales.Shift) (sh
 
 func count(n int64) string { return web.Decimal(strconv.FormatInt(n, 10)) }
 
-func cashier(q *web.Request, name *string) string {
-	if name == nil || *name == "" {
-		return q.T("shifts.token")
+// cashier is what a cashier is called: whoever is signed in without a name, by the address.
+func cashier(q *web.Request, id *uuid.UUID, name *string) string {
+	switch {
+	case name != nil && *name != "":
+		return *name
+	case id != nil && *id == q.Session.User:
+		return cmp.Or(q.Person.Name, q.Person.Email)
 	}
-	return *name
+	return q.T("shifts.token")
 }
 
 // sentence is what the drawer must hold, or held.
@@ -145,7 +153,7 @@ func (pages *Pages) movements(ctx context.Context, q *web.Request, s sales.Shift
 			kind = web.Warn
 		}
 		p.Cash.Rows = append(p.Cash.Rows, []web.Cell{
-			web.When(q.At(m.CreatedAt.Std())), web.State(kind, q.T("shifts.cash."+m.Type)), web.Text(m.Reason), web.Text(cashier(q, m.CashierName)), web.Number(q.Money(int64(m.Amount))),
+			web.When(q.At(m.CreatedAt.Std())), web.State(kind, q.T("shifts.cash."+m.Type)), web.Text(m.Reason), web.Text(cashier(q, &m.CashierID, m.CashierName)), web.Number(q.Money(int64(m.Amount))),
 		})
 	}
 	if found.NextCursor != nil {

@@ -62,7 +62,7 @@ func (pages *Pages) useLink(ctx context.Context, q *web.Request) (web.Answer, er
 	var password accounts.Password
 	if l.Kind != accounts.SignInLink {
 		password, err = pages.Accounts.NewPassword(ctx, "password", q.Form.Get("password"), l.Email)
-		if fault := web.FaultOf(err, "password"); fault != "" {
+		if fault := q.FaultOf(err, "password"); fault != "" {
 			a, err := pages.link(ctx, q, fault)
 			return a.Refuse(), err
 		}

@@ -42,6 +42,7 @@ func (pages *Pages) Folder() web.Folder {
 	return web.Folder{Name: "signin", Templates: files, Routes: []web.Page{
 		web.Get(web.Account, "", "/sign-in", pages.form).For(web.Anyone),
 		web.Post(web.Account, "", "/sign-in", pages.enter).For(web.Anyone),
+		web.Get(web.Account, "", web.SignInBack, pages.back).For(web.Anyone),
 		web.Get(web.Account, "", "/sign-in/code", pages.codeForm).For(web.Anyone),
 		web.Post(web.Account, "", "/sign-in/code", pages.enterCode).For(web.Anyone),
 		web.Post(web.Account, "", "/sign-in/passkey/options", pages.passkeyOptions).For(web.Anyone),
@@ -70,6 +71,11 @@ type page struct {
 
 func (pages *Pages) form(_ context.Context, q *web.Request) (web.Answer, error) {
 	return pages.signIn(q, attempt{next: web.Next(q.Form.Get("next"))}), nil
+}
+
+// back is where people come who have signed in for a form that waits in another tab.
+func (pages *Pages) back(_ context.Context, q *web.Request) (web.Answer, error) {
+	return web.Show("signin/page", q.T("signedout.back.title"), page{Note: &web.Note{Kind: web.Good, Text: q.T("signedout.back.text")}, Links: []web.Link{{Text: q.T("error.back"), Href: "/"}}}), nil
 }
 
 // attempt is what is known of somebody who signs in.
@@ -113,7 +119,7 @@ func (pages *Pages) entered(q *web.Request, a attempt, e accounts.Entered, err e
 		a.fault = q.T("signin.refused")
 		return pages.signIn(q, a).Refuse(), nil
 	case errors.As(err, &limited):
-		a.fault = q.T("error.limited", limited.Wait.Round(time.Second))
+		a.fault = q.T("error.limited", q.Duration(limited.Wait.Round(time.Second)))
 		return pages.signIn(q, a).Later(http.StatusTooManyRequests, limited.Wait), nil
 	case errors.Is(err, accounts.ErrBusy):
 		a.fault = q.T("error.busy")
@@ -150,10 +156,10 @@ func (pages *Pages) enterCode(ctx context.Context, q *web.Request) (web.Answer, 
 	var limited *accounts.LimitedError
 	switch {
 	case errors.As(err, &limited):
-		return pages.code(q, next, q.T("error.limited", limited.Wait.Round(time.Second))).Later(http.StatusTooManyRequests, limited.Wait), nil
+		return pages.code(q, next, q.T("error.limited", q.Duration(limited.Wait.Round(time.Second)))).Later(http.StatusTooManyRequests, limited.Wait), nil
 	case errors.Is(err, accounts.ErrBusy):
 		return pages.code(q, next, q.T("error.busy")).Later(http.StatusServiceUnavailable, accounts.RetryBusy), nil
-	case web.FaultOf(err, "code") != "":
+	case q.FaultOf(err, "code") != "":
 		return pages.code(q, next, q.T("signin.code.wrong")).Refuse(), nil
 	case errors.Is(err, accounts.ErrSession), errors.Is(err, accounts.ErrRefused):
 		return web.Go("/sign-in"), nil

@@ -14,6 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -33,12 +34,21 @@ const reorder = "reorder"
 type listPage struct {
 	Header web.Header
 	Note   web.Note
-	Tabs   []web.Tab
+	Tabs   []web.Tab // lists of the area
+	Picks  []web.Tab // parts of the list
 	Filter web.Filter
 	Table  web.Table
 }
 
 func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
+	p, err := pages.listOf(ctx, q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return web.Show("stock/list", q.T("stock.title"), p), nil
+}
+
+func (pages *Pages) listOf(ctx context.Context, q *web.Request) (p listPage, err error) {
 	level, search, in := web.OneOf(q.Form.Get("level"), levels), strings.TrimSpace(q.Form.Get("search")), q.Form.Get("warehouseId")
 	if runes := []rune(search); len(runes) > maxSearch {
 		search = string(runes[:maxSearch])
@@ -52,14 +62,17 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 	}
 	r, err := pages.read(ctx, q, f)
 	if err != nil {
-		return web.Answer{}, err
+		return p, err
 	}
-	p := listPage{
+	p = listPage{
 		Header: web.Header{Title: q.T("stock.title"), Links: []web.Link{{Text: q.T("stock.list"), Href: q.Path("/stock/list")}, {Text: q.T("stock.movements"), Href: q.Path("/movements")}}},
-		Filter: filterOf(q, optionsOf(r.warehouses, in), in, search, level), Note: sentence(q, r),
+		Filter: filterOf(q, optionsOf(r.warehouses, in), in, search, level), Note: sentence(q, r), Tabs: resources.Tabs(q, web.Warehouse, ""),
+	}
+	if r.reorder != nil && *r.reorder > 0 && q.Allows(scope, true) {
+		p.Header.Actions = []web.Action{{Text: q.T("stock.reorder"), Post: q.Path("/stock/reorder"), Kind: "primary", Values: map[string]string{"warehouseId": in, "level": level, "key": uuid.NewString()}}}
 	}
 	for _, l := range levels {
-		p.Tabs = append(p.Tabs, web.Tab{Text: levelText(q, l), Href: web.With(q.Path("/stock"), "level", l, "search", search, "warehouseId", in), Current: l == level})
+		p.Picks = append(p.Picks, web.Tab{Text: levelText(q, l), Href: web.With(q.Path("/stock"), "level", l, "search", search, "warehouseId", in), Current: l == level})
 	}
 	found := r.found
 	p.Table = tableOf(q, found.Items, f.WarehouseID == nil)
@@ -69,7 +82,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 	if found.NextCursor != nil {
 		p.Table.Next = web.With(q.Path("/stock"), "level", level, "search", search, "warehouseId", in, "cursor", *found.NextCursor)
 	}
-	return web.Show("stock/list", q.T("stock.title"), p), nil
+	return p, nil
 }
 
 // reads are what the page is made of.
@@ -110,8 +123,10 @@ func filterOf(q *web.Request, warehouses []web.Option, in, search, level string)
 	f := web.Filter{Action: q.Path("/stock"), Button: q.T("filter.apply"), Fields: []web.Field{
 		{Name: "search", Label: q.T("stock.search"), Value: search},
 		{Name: "warehouseId", Label: q.T("stock.warehouse"), Type: "select", Options: append([]web.Option{{Text: q.T("stock.all_warehouses")}}, warehouses...)},
-		{Name: "level", Label: q.T("stock.level"), Type: "select", Options: options(q, level)},
 	}}
+	if level != "" {
+		f.Hidden = map[string]string{"level": level}
+	}
 	if search+in+level != "" {
 		f.Clear = q.Path("/stock")
 	}
@@ -120,13 +135,6 @@ func filterOf(q *web.Request, warehouses []web.Option, in, search, level string)
 
 func levelText(q *web.Request, level string) string {
 	return q.T("stock.level." + cmp.Or(level, "all"))
-}
-
-func options(q *web.Request, level string) (all []web.Option) {
-	for _, l := range levels {
-		all = append(all, web.Option{Value: l, Text: levelText(q, l), Selected: l == level})
-	}
-	return all
 }
 
 // warehouses are those to choose from.

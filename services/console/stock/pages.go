@@ -1,4 +1,5 @@
-// Package stock holds the pages on stock: how much there is in each warehouse, what to reorder, and how the stock of a product moved.
+// Package stock holds the pages on stock: how much there is in each warehouse, what to reorder, how the stock of a product moved, and counting
+// with a scanner.
 package stock
 
 import (
@@ -23,6 +24,9 @@ type Pages struct{}
 func (pages *Pages) Folder() web.Folder {
 	return web.Folder{Name: "stock", Templates: files, Routes: web.Within(component,
 		web.Get(web.Warehouse, scope, "/stock", pages.list),
+		web.Post(web.Warehouse, scope, "/stock/reorder", pages.order),
+		web.Get(web.Warehouse, scope, "/counts/{id}/scan", pages.countForm),
+		web.Post(web.Warehouse, scope, "/counts/{id}/scan", pages.scan),
 		web.Get(web.Warehouse, scope, "/stock/{id}", pages.show),
 		web.Post(web.Warehouse, scope, "/stock/{id}/adjust", pages.adjust),
 	)}

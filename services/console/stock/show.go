@@ -26,7 +26,7 @@ type productPage struct {
 const maxStocks = 200
 
 // fields are those of an adjustment; the product is that of the page.
-var fields = []string{"warehouseId", "variantId", "targetQty", "reason", "reorderPoint"}
+var fields = []string{"warehouseId", "variantId", "targetQty", "delta", "reason", "reorderPoint"}
 
 // product reads the product that the address names.
 func (pages *Pages) product(ctx context.Context, q *web.Request) (catalog.Product, error) {
@@ -192,7 +192,7 @@ func (pages *Pages) form(ctx context.Context, q *web.Request, one catalog.Produc
 	}
 	form := web.Form{Post: q.Path("/stock/" + one.ID.String() + "/adjust"), Button: q.T("stock.adjust.button"), Fields: q.FieldsOf(f), Hidden: hidden}
 	if known, ok := apierr.As(refused); ok && !web.Faulty(form.Fields) {
-		form.Fault = known.Message
+		form.Fault = q.Why(known)
 	}
 	return &form, nil
 }

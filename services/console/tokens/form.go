@@ -87,23 +87,23 @@ func (pages *Pages) form(q *web.Request, in typed, of *company.Token, err error)
 	p := formPage{
 		Header: web.Header{Title: title, Crumbs: crumbs}, Post: post, Hidden: hidden, Button: button, Matrix: q.ScopeMatrix(pages.Scopes, in.Scopes, true),
 		Fields: []web.Field{
-			{Name: "name", Label: q.T("tokens.name"), Value: in.Name, Required: true, Focus: of == nil, Autocomplete: "off", Help: q.T("tokens.name.help"), Fault: web.FaultOf(err, "name")},
+			{Name: "name", Label: q.T("tokens.name"), Value: in.Name, Required: true, Focus: of == nil, Autocomplete: "off", Help: q.T("tokens.name.help"), Fault: q.FaultOf(err, "name")},
 			expiryField(q, in, of, err),
 			{Name: "until", Label: q.T("tokens.until"), Type: "date", Value: in.Until, Help: q.T("tokens.until.help")},
-			{Name: "addresses", Label: q.T("tokens.from"), Type: "textarea", Value: in.Addresses, Help: q.T("tokens.from.help", q.Visit.Address), Fault: faultBelow(err, "ipAllowlist")},
+			{Name: "addresses", Label: q.T("tokens.from"), Type: "textarea", Value: in.Addresses, Help: q.T("tokens.from.help", q.Visit.Address), Fault: faultBelow(q, err, "ipAllowlist")},
 		},
 	}
-	p.Matrix.Fault = web.FaultOf(err, "scopes")
+	p.Matrix.Fault = q.FaultOf(err, "scopes")
 	if known, ok := apierr.As(err); ok && len(known.Fields) == 0 {
-		p.Fault = known.Message
+		p.Fault = q.Why(known)
 	}
 	return web.Show("tokens/form", title, p)
 }
 
 func expiryField(q *web.Request, in typed, of *company.Token, err error) web.Field {
 	f := web.Field{Name: "expires", Label: q.T("tokens.expires"), Type: "select"}
-	if f.Fault = web.FaultOf(err, "lifetime"); f.Fault == "" {
-		f.Fault = web.FaultOf(err, "expiresAt")
+	if f.Fault = q.FaultOf(err, "lifetime"); f.Fault == "" {
+		f.Fault = q.FaultOf(err, "expiresAt")
 	}
 	choices := []string{"30", "90", "365", onDate, never}
 	if of != nil {
@@ -120,14 +120,14 @@ func expiryField(q *web.Request, in typed, of *company.Token, err error) web.Fie
 }
 
 // faultBelow is what an error says of a field or of one of its elements.
-func faultBelow(err error, field string) string {
+func faultBelow(q *web.Request, err error, field string) string {
 	known, ok := apierr.As(err)
 	if !ok {
 		return ""
 	}
 	for _, f := range known.Fields {
 		if f.Field == field || strings.HasPrefix(f.Field, field+"[") {
-			return f.Message
+			return q.FaultText(f)
 		}
 	}
 	return ""

@@ -107,7 +107,7 @@ func (a *App) identify(ctx context.Context, q *Request) error {
 		return errHalf
 	}
 	if q.counted {
-		if q.ended, err = a.people.begin(q.Session); err != nil {
+		if q.ended, err = a.people.begin(q.Session, q.isPart); err != nil {
 			return err
 		}
 	}

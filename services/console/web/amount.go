@@ -71,3 +71,24 @@ func (q *Request) ParseAmount(typed string) any {
 	}
 	return n
 }
+
+// Decimal is an amount as people type it: 1249 is 12.49.
+func (q *Request) Decimal(minor int64) string { return q.decimal(strconv.FormatInt(minor, 10)) }
+
+// decimal is [Request.Decimal] for an amount of the API. What is no amount stays.
+func (q *Request) decimal(minor string) string {
+	n, err := strconv.ParseInt(minor, 10, 64)
+	if err != nil {
+		return minor
+	}
+	digits, sign := money.Digits(q.Company.Currency), ""
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	text := strconv.FormatInt(n, 10)
+	if digits == 0 {
+		return sign + text
+	}
+	text = strings.Repeat("0", max(digits+1-len(text), 0)) + text
+	return sign + text[:len(text)-digits] + "." + text[len(text)-digits:]
+}

@@ -109,7 +109,8 @@ func (q *Request) SendWithToken(ctx context.Context, token string, d transport.D
 // recordOperation keeps a change that an operation made, with the answer as what the record was after it.
 func (q *Request) recordOperation(tx *db.Tx, c httpapi.AdminChange) error {
 	return q.app.cfg.Changes.RecordPerson(tx, audit.PersonChange{
-		By: q.name(), UserID: q.Session.User, Operation: c.Operation, Company: c.Company, Entity: c.Entity, Body: c.Body, RequestID: q.ID,
+		By: q.name(), UserID: q.Session.User, Operation: c.Operation, Company: c.Company, Entity: c.Entity, Name: c.Name, Body: c.Body,
+		Before: c.Before, After: c.After, RequestID: q.ID,
 	})
 }
 

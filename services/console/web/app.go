@@ -204,11 +204,11 @@ func (a *App) entrance(w http.ResponseWriter, r *http.Request) {
 // serve answers requests for a page.
 func (a *App) serve(p Page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), pageWithin)
+		ctx, cancel := context.WithTimeout(r.Context(), p.limits(w, r))
 		defer cancel()
 		began := time.Now()
 		q := a.request(r)
-		q.counted = true
+		q.counted, q.isPart = true, p.part
 		defer q.end()
 		answer, err := a.answer(ctx, p, q)
 		if err != nil {
@@ -232,7 +232,12 @@ func (a *App) answer(ctx context.Context, p Page, q *Request) (Answer, error) {
 		return Answer{}, err
 	}
 	q.Form = q.HTTP.URL.Query()
-	if p.writes() {
+	if p.receives > 0 {
+		if err := q.readFields(); err != nil {
+			return Answer{}, err
+		}
+		defer q.skipFiles()
+	} else if p.writes() {
 		if err := q.HTTP.ParseForm(); errors.As(err, new(*http.MaxBytesError)) {
 			return Answer{}, errLarge
 		} else if err != nil {

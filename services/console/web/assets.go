@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,8 +20,12 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-//go:embed assets/*.css assets/*.js assets/*.svg
+//go:embed assets/*.js assets/*.svg assets/style/*.css assets/script/*.js
 var assetFiles embed.FS
+
+// joined are the files that pages get as one, by the folder of their parts, which follow in the order of their names: for the style sheet,
+// the digit in front says what goes before what.
+var joined = map[string]string{"style": "style.css", "script": "console.js"}
 
 // asset is a file. Its name holds its hash, so that browsers keep it for ever. Its compressed forms are made at the first request.
 type asset struct {
@@ -86,16 +91,49 @@ func readAll() (*bundle, error) {
 		return nil, fmt.Errorf("read assets: %w", err)
 	}
 	for _, e := range entries {
-		text, err := fs.ReadFile(assetFiles, "assets/"+e.Name())
+		plain := e.Name()
+		if e.IsDir() {
+			plain = joined[e.Name()]
+		}
+		text, err := readAsset(assetFiles, plain)
 		if err != nil {
 			return nil, fmt.Errorf("read assets: %w", err)
 		}
 		sum := sha256.Sum256(text)
-		ext := path.Ext(e.Name())
-		name := strings.TrimSuffix(e.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext
-		all.names[e.Name()], all.byName[name] = name, newAsset(assetKinds[ext], text)
+		ext := path.Ext(plain)
+		name := strings.TrimSuffix(plain, ext) + "." + hex.EncodeToString(sum[:6]) + ext
+		all.names[plain], all.byName[name] = name, newAsset(assetKinds[ext], text)
 	}
 	return all, nil
+}
+
+// readAsset reads a file, or the parts of one. Each script is a block of its own, so that none meets the names of another.
+func readAsset(files fs.FS, name string) ([]byte, error) {
+	for folder, whole := range joined {
+		if whole != name {
+			continue
+		}
+		parts, err := fs.Glob(files, "assets/"+folder+"/*")
+		if err != nil {
+			return nil, err
+		}
+		var all bytes.Buffer
+		if folder == "script" {
+			all.WriteString("\"use strict\";\n")
+		}
+		for _, part := range parts {
+			text, err := fs.ReadFile(files, part)
+			if err != nil {
+				return nil, err
+			}
+			if folder == "script" {
+				text = slices.Concat([]byte("{\n"), text, []byte("}\n"))
+			}
+			all.Write(text)
+		}
+		return all.Bytes(), nil
+	}
+	return fs.ReadFile(files, "assets/"+name)
 }
 
 func compressed(text []byte, encoder func(io.Writer) io.WriteCloser) ([]byte, error) {
@@ -155,7 +193,7 @@ func (a *assets) serveSource(w http.ResponseWriter, name string) {
 		http.Error(w, "no such file", http.StatusNotFound)
 		return
 	}
-	text, err := os.ReadFile(path.Join(a.source, "web/assets", name))
+	text, err := readAsset(os.DirFS(path.Join(a.source, "web")), name)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return

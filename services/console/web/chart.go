@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -44,10 +45,12 @@ type Series struct {
 	Texts  []string // the values as people read them; nil = whole numbers
 }
 
-// Span is the time of a chart: steps of the same length.
+// Span is what a chart goes over: steps of time of the same length, or whatever has names.
 type Span struct {
-	From time.Time
-	Step time.Duration
+	From  time.Time
+	Step  time.Duration
+	Of    string   // what has the names
+	Names []string // of the steps, in place of times
 }
 
 const (
@@ -90,19 +93,22 @@ func (q *Request) Spark(label string, all ...Series) *Chart {
 func (q *Request) axes(label, kind string, span Span, all []Series, top float64) *Chart {
 	c := &Chart{Label: label, Kind: kind, Width: chartWidth, Height: chartHeight, Left: chartLeft}
 	for _, v := range scale(top) {
-		c.Ticks = append(c.Ticks, Tick{At: length(c.y(v, top)), Text: Count(int(v)), Anchor: "end"})
+		c.Ticks = append(c.Ticks, Tick{At: length(c.y(v, top)), Text: rough(v), Anchor: "end"})
 	}
 	n := steps(all)
 	for i := 0; i < n; i += max(n/6, 1) {
-		c.Times = append(c.Times, Tick{At: length(c.x(i, n)), Text: span.at(i).In(q.Zone).Format("15:04"), Anchor: "start"})
+		c.Times = append(c.Times, Tick{At: length(c.x(i, n)), Text: span.short(q, i), Anchor: "start"})
 	}
-	c.Table = &Table{Label: label, Columns: []Column{{Text: q.T("chart.from")}}}
+	c.Table = &Table{Label: label, Columns: []Column{{Text: cmp.Or(span.Of, q.T("chart.from"))}}}
 	for _, s := range all {
 		c.Legend = append(c.Legend, Chip{s.Kind, s.Name})
 		c.Table.Columns = append(c.Table.Columns, Column{Text: s.Name, Num: true})
 	}
 	for i := range n {
 		row := []Cell{When(q.At(span.at(i)))}
+		if span.Names != nil {
+			row = []Cell{Text(span.Names[i])}
+		}
 		for _, s := range all {
 			row = append(row, Number(s.text(i)))
 		}
@@ -125,7 +131,7 @@ func (c *Chart) stack(q *Request, span Span, all []Series, top float64) {
 			sum += s.Values[i]
 			b := Rect{X: length(c.x(i, n) + wide*.1), Y: length(high), Width: length(wide * .8), Height: length(max(low-high, 1)), Class: s.Kind}
 			if c.Kind != "spark" {
-				b.Title = span.at(i).In(q.Zone).Format("15:04") + " · " + s.Name + ": " + s.text(i)
+				b.Title = span.short(q, i) + " · " + s.Name + ": " + s.text(i)
 			}
 			c.Bars = append(c.Bars, b)
 		}
@@ -154,6 +160,20 @@ func (c *Chart) y(v, top float64) float64 {
 }
 
 func (s Span) at(i int) time.Time { return s.From.Add(time.Duration(i) * s.Step) }
+
+// maxStep is how many characters of the name of a step have room at the axis.
+const maxStep = 13
+
+// short is what the axis calls a step.
+func (s Span) short(q *Request, i int) string {
+	if s.Names == nil {
+		return s.at(i).In(q.Zone).Format("15:04")
+	}
+	if name := []rune(s.Names[i]); len(name) > maxStep {
+		return string(name[:maxStep-1]) + "…"
+	}
+	return s.Names[i]
+}
 
 func (s Series) text(i int) string {
 	if s.Texts != nil {
@@ -200,6 +220,18 @@ func scale(top float64) []float64 {
 		return []float64{0, end}
 	}
 	return []float64{0, math.Round(end / 2), end}
+}
+
+// rough is a number of the axis, which has room for few digits.
+func rough(v float64) string {
+	switch n := int(v); {
+	case n >= 1_000_000 && n%100_000 == 0:
+		return strconv.FormatFloat(v/1_000_000, 'f', -1, 64) + "\u202fM"
+	case n >= 10_000 && n%100 == 0:
+		return strconv.FormatFloat(v/1000, 'f', -1, 64) + "\u202fk"
+	default:
+		return Count(n)
+	}
 }
 
 // roundUp is 1, 2, 4, 6 or 10 times a power of ten.

@@ -25,7 +25,7 @@ func TestBars(t *testing.T) {
 	t.Parallel()
 	q := testRequest(t)
 	at := time.Date(2026, 11, 24, 22, 0, 0, 0, time.UTC)
-	c := q.Bars("Deliveries", Span{at, time.Hour}, Series{Kind: Good, Name: "delivered", Values: []float64{1500, 0, 10}}, Series{Kind: Bad, Name: "failed", Values: []float64{300, 0, 1}})
+	c := q.Bars("Deliveries", Span{From: at, Step: time.Hour}, Series{Kind: Good, Name: "delivered", Values: []float64{1500, 0, 10}}, Series{Kind: Bad, Name: "failed", Values: []float64{300, 0, 1}})
 	require.Len(t, c.Bars, 4, "nothing is drawn of nothing")
 	number := func(text string) float64 {
 		v, err := strconv.ParseFloat(text, 64)
@@ -46,15 +46,15 @@ func TestBars(t *testing.T) {
 	svg := drawn(t, q, c)
 	require.Contains(t, svg, `role="img" aria-label="Deliveries"`)
 	require.NotContains(t, svg, "style=", "the content policy allows none")
-	require.NotContains(t, drawn(t, q, q.Bars("<script>", Span{at, time.Hour}, Series{Kind: Good, Name: "<b>", Values: []float64{1}})), "<script>")
+	require.NotContains(t, drawn(t, q, q.Bars("<script>", Span{From: at, Step: time.Hour}, Series{Kind: Good, Name: "<b>", Values: []float64{1}})), "<script>")
 }
 
 func TestChartsOfLittle(t *testing.T) {
 	t.Parallel()
 	q := testRequest(t)
 	for _, values := range [][]float64{nil, {}, {0}, {0, 0}, {5}, {-1, 2}} {
-		drawn(t, q, q.Bars("x", Span{time.Now(), time.Hour}, Series{Values: values}))
-		drawn(t, q, q.Lines("x", Span{time.Now(), time.Hour}, Series{Values: values}))
+		drawn(t, q, q.Bars("x", Span{From: time.Now(), Step: time.Hour}, Series{Values: values}))
+		drawn(t, q, q.Lines("x", Span{From: time.Now(), Step: time.Hour}, Series{Values: values}))
 		require.NotContains(t, drawn(t, q, q.Spark("x", Series{Values: values})), "NaN")
 	}
 	for n, text := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1000: "-1\u202f000"} {

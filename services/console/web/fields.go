@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -12,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
 )
 
 // Types of form fields beside those of the input element.
@@ -32,9 +35,10 @@ type Fields struct {
 	Value json.RawMessage   // what the fields have at first, such as the record; nil = nothing
 	Typed url.Values        // what was typed; nil = the form is new
 	Err   error             // the refusal of the API
-	Help  map[string]string // help by name, instead of that of the catalog or of the API description
+	Help  map[string]string // help by name, instead of that of the catalog
 	Pick  map[string][]Option
-	Texts string // begins keys of the catalog: help.NAME below it, and else help.NAME, say what a field means; "" = only the latter
+	Texts string // begins the keys of the texts that say what a field means, see [Request.help]; "" = those of the operation
+	Raw   bool   // values are shown and sent as the API has them: amounts in minor units, and all of the body
 }
 
 const (
@@ -109,17 +113,18 @@ func leaves(s httpapi.Shape, at string, depth int) (all []httpapi.Shape) {
 
 func (q *Request) field(f Fields, s httpapi.Shape, record any) Field {
 	out := Field{
-		Name: s.Name, Label: q.Label(s.Name), Type: inputType(s), Help: q.help(f.Texts, s.Name, s.Doc), Required: s.Required && f.Op.Method == http.MethodPost, Fault: FaultOf(f.Err, s.Name),
+		Name: s.Name, Label: q.Label(s.Name), Type: inputType(s), Help: q.help(f, s), Required: s.Required && f.Op.Method == http.MethodPost, Fault: q.FaultOf(f.Err, s.Name),
 		MaxLength: s.MaxLength, Autocomplete: "off",
 	}
 	if help, ok := f.Help[s.Name]; ok {
 		out.Help = help
 	}
-	if f.Typed != nil {
-		out.Value = strings.Join(f.Typed[s.Name], "\n")
-	} else {
-		out.Value = q.valueText(s, at(record, s.Name))
+	out.Value = q.valueText(s, at(record, s.Name))
+	if IsAmount(s) && !f.Raw {
+		out.Label, out.Help = out.Label+", "+q.Company.Currency, cmp.Or(out.Help, q.T("form.amount", q.decimal("1250")))
+		out.Value = q.decimal(out.Value)
 	}
+	q.compare(f, &out)
 	options, picked := f.Pick[s.Name]
 	if !picked {
 		options = q.choices(s)
@@ -142,6 +147,51 @@ func (q *Request) field(f Fields, s httpapi.Shape, record any) Field {
 	}
 	out.Options = options
 	return out
+}
+
+// was begins the names of hidden fields with what a form that changes a record showed at first.
+const was = "was."
+
+// compare puts what was typed into a field. A form that changes a record keeps what it showed at first, so that only what somebody has
+// changed is sent. If the record has changed meanwhile, the form shows its values as they are now, and what was typed beside them.
+func (q *Request) compare(f Fields, out *Field) {
+	now := out.Value
+	if f.Typed != nil {
+		out.Value = strings.Join(f.Typed[out.Name], "\n")
+	}
+	if f.Op.Method != http.MethodPatch || f.Raw || f.Value == nil {
+		return
+	}
+	out.Was = &now
+	if f.Typed == nil || !f.Typed.Has(was+out.Name) {
+		return
+	}
+	first := f.Typed.Get(was + out.Name)
+	switch conflict := changedMeanwhile(f.Err); {
+	case !conflict:
+		out.Was = &first
+	case unchanged(out.Value, first):
+		out.Value = now
+	case !unchanged(now, first) && !unchanged(now, out.Value):
+		out.Fault = q.T("form.conflict", cmp.Or(now, q.T("form.none")))
+	}
+}
+
+// changedMeanwhile reports whether a form was refused because the record is another than the form showed.
+func changedMeanwhile(err error) bool {
+	known, ok := apierr.As(err)
+	return ok && known.Status == http.StatusPreconditionFailed
+}
+
+// unchanged reports whether a field has what it had, as far as a browser leaves it as it is.
+func unchanged(typed, first string) bool {
+	plain := func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
+	return plain(typed) == plain(first)
+}
+
+// IsAmount reports whether a value is money: it has the bounds of [money.Amount].
+func IsAmount(s httpapi.Shape) bool {
+	return s.Type == "integer" && s.Maximum != nil && *s.Maximum == float64(money.MaxAmount)
 }
 
 // checks makes boxes of the lines of a field. Values that are no choice stay among them, so that saving loses none.
@@ -240,7 +290,7 @@ func at(v any, path string) any {
 }
 
 // BodyOf is the JSON body of an operation from the form that [Request.FieldsOf] made. A field that is not in the form is not
-// sent. An empty one is not sent by a form that creates, and empties the field in one that changes. What cannot be read as the
+// sent, nor is one of a form that changes a record if it has what it had. An empty one is not sent by a form that creates, and empties the field in one that changes. What cannot be read as the
 // type of its field is sent as it was typed, so that the API says what is wrong.
 func (q *Request) BodyOf(f Fields, form url.Values) map[string]any {
 	body := map[string]any{}
@@ -249,8 +299,15 @@ func (q *Request) BodyOf(f Fields, form url.Values) map[string]any {
 			continue
 		}
 		text := strings.ReplaceAll(strings.Join(form[s.Name], "\n"), "\r\n", "\n") // of boxes, a line for each
+		if f.Op.Method == http.MethodPatch && form.Has(was+s.Name) && unchanged(text, form.Get(was+s.Name)) {
+			continue
+		}
 		if strings.TrimSpace(text) != "" {
-			put(body, s.Name, q.parsed(s, text))
+			v := q.parsed(s, text)
+			if IsAmount(s) && !f.Raw {
+				v = q.ParseAmount(text)
+			}
+			put(body, s.Name, v)
 			continue
 		}
 		if f.Op.Method == http.MethodPatch {
@@ -335,14 +392,18 @@ func (q *Request) Named(key, name string) string {
 	return words(name)
 }
 
-// help says what a field means: a text of the catalog, or else what the API description says.
-func (q *Request) help(texts, name, doc string) string {
-	for _, key := range []string{texts + ".help." + name, "help." + name} {
+// help says what a field means, for those that need it: the text of its form, of its operation, or of all fields of this name. The API
+// description is no such text, since it is English and speaks to developers; only a form that shows the API as it is has it.
+func (q *Request) help(f Fields, s httpapi.Shape) string {
+	if f.Raw {
+		return s.Doc
+	}
+	for _, key := range []string{f.Texts + ".help." + s.Name, "help." + f.Op.ID + "." + s.Name, "help." + s.Name} {
 		if q.app.texts.has(key) {
 			return q.T(key)
 		}
 	}
-	return doc
+	return ""
 }
 
 // Word is a value of an enum for people, alone in a field or a cell; see [Request.InlineWord].

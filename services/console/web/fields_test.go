@@ -11,6 +11,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
 )
 
 // visit is an operation with a field of each kind.
@@ -66,6 +67,44 @@ func TestFormsSendBackWhatTheyShow(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// A form that changes a record sends what was changed. If the record has changed meanwhile, it shows what it is now, and both where both
+// have changed something.
+func TestFormsSendWhatWasChanged(t *testing.T) {
+	t.Parallel()
+	q := asker(t)
+	q.Company.Currency = "EUR"
+	amount := float64(money.MaxAmount)
+	op := visit(http.MethodPatch)
+	op.Body.Fields = append(op.Body.Fields, httpapi.Shape{Name: "price", Type: "integer", Maximum: &amount})
+	f := Fields{Op: op, Value: json.RawMessage(`{"name":"Cut","note":"soon","seats":2,"tags":["a","b"],"price":1249}`)}
+	form := url.Values{}
+	for _, field := range q.FieldsOf(f) {
+		form.Set(field.Name, field.Value)
+		form.Set("was."+field.Name, *field.Was)
+	}
+	require.Equal(t, "12.49", form.Get("price"))
+	form.Set("tags", "a\r\nb") // as a browser sends it
+	require.Empty(t, q.BodyOf(f, form))
+	form.Set("note", "late")
+	form.Set("seats", "3")
+	form.Set("price", "12.50")
+	require.Equal(t, map[string]any{"note": "late", "seats": json.Number("3"), "price": int64(1250)}, q.BodyOf(f, form))
+
+	f.Typed, f.Err = form, apierr.New(http.StatusPreconditionFailed, "PRECONDITION_FAILED", "")
+	f.Value = json.RawMessage(`{"name":"Shave","note":"never","seats":2,"tags":["a","b"],"price":1250}`)
+	faults := map[string]string{}
+	for _, field := range q.FieldsOf(f) {
+		form.Set(field.Name, field.Value)
+		form.Set("was."+field.Name, *field.Was)
+		if field.Fault != "" {
+			faults[field.Name] = field.Fault
+		}
+	}
+	require.Equal(t, map[string]string{"note": "Somebody has changed it to “never” meanwhile. Save again to keep yours."}, faults)
+	require.Equal(t, "Shave", form.Get("name"), "theirs, where only they have changed something")
+	require.Equal(t, map[string]any{"note": "late", "seats": json.Number("3")}, q.BodyOf(f, form))
+}
+
 func TestEmptyFields(t *testing.T) {
 	t.Parallel()
 	q := asker(t)
@@ -86,7 +125,7 @@ func TestUnreadableFieldsAreSentAsTyped(t *testing.T) {
 	fields := q.FieldsOf(f)
 	require.Equal(t, []string{"startAt", "seats", "lines", "tags"}, []string{fields[0].Name, fields[1].Name, fields[2].Name, fields[3].Name}, "in the order that is asked for")
 	require.Equal(t, "two", fields[1].Value, "what was typed stays")
-	require.Equal(t, "seats: must be an integer", fields[1].Fault)
+	require.Equal(t, "Must be an integer", fields[1].Fault)
 	require.True(t, Faulty(fields))
 }
 
@@ -139,7 +178,8 @@ func TestChoicesKeepWhatIsChosen(t *testing.T) {
 func TestConflictsStandBesideTheirField(t *testing.T) {
 	t.Parallel()
 	err := apierr.StateConflict("UNIT_CODE_TAKEN", "code: another unit has this code")
-	require.Equal(t, "code: another unit has this code", FaultOf(err, "code"))
-	require.Empty(t, FaultOf(err, "name"))
-	require.Empty(t, FaultOf(apierr.StateConflict("UNIT_IN_USE", "the unit is in use"), "code"))
+	q := asker(t)
+	require.Equal(t, "Another unit has this code. Choose another code.", q.FaultOf(err, "code"))
+	require.Empty(t, q.FaultOf(err, "name"))
+	require.Empty(t, q.FaultOf(apierr.StateConflict("UNIT_IN_USE", "the unit is in use"), "code"))
 }

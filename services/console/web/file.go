@@ -17,16 +17,41 @@ const (
 	fileWithin  = 15 * time.Minute
 )
 
+// Inline answers with a file that the page shows, unless the browser has it already.
+func Inline(q *Request, f httpapi.File) (Answer, error) {
+	if tag := f.Headers["ETag"]; tag != "" && q.HTTP.Header.Get("If-None-Match") == tag {
+		return Answer{file: &f, status: http.StatusNotModified}, nil
+	}
+	var err error
+	if f.Open != nil {
+		f.Body, err = f.Open()
+	}
+	return Answer{file: &f, status: http.StatusOK}, err
+}
+
 // Send answers with a file, which is closed when it was sent.
 func Send(f httpapi.File) Answer { return Answer{file: &f, status: http.StatusOK} }
 
 // send streams a file. It holds one chunk of it, and as much as reading it does.
 func (a *App) send(ctx context.Context, w http.ResponseWriter, q *Request, f *httpapi.File) {
-	defer func() { _ = f.Body.Close() }() // only read
 	h := w.Header()
+	for _, name := range []string{"ETag", "Cache-Control", "Content-Security-Policy"} {
+		if value := f.Headers[name]; value != "" {
+			h.Set(name, value)
+		}
+	}
+	if f.Body == nil {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	defer func() { _ = f.Body.Close() }() // only read
 	h.Set("Content-Type", f.Media)
 	h.Set("Content-Length", strconv.FormatInt(f.Size, 10))
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
+	disposition := "attachment"
+	if f.Inline {
+		disposition = "inline"
+	}
+	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": f.Name}))
 	w.WriteHeader(http.StatusOK)
 	if q.HTTP.Method == http.MethodHead {
 		return

@@ -82,26 +82,29 @@ func Refused(err error) bool {
 }
 
 // Fault is the first thing that the API says is wrong; "" for other errors.
-func Fault(err error) string {
+func (q *Request) Fault(err error) string {
 	known, ok := apierr.As(err)
 	switch {
 	case !ok:
 		return ""
 	case len(known.Fields) > 0:
-		return known.Fields[0].Message
+		return q.Label(known.Fields[0].Field) + ": " + q.FaultText(known.Fields[0])
 	}
-	return known.Message
+	return q.Why(known)
 }
 
 // FormFault is what an error says that none of the fields shows.
-func FormFault(err error, fields []Field) string {
+func (q *Request) FormFault(err error, fields []Field) string {
 	known, ok := apierr.As(err)
-	if !ok || Faulty(fields) {
+	switch {
+	case changedMeanwhile(err):
+		return q.T("form.changed")
+	case !ok || Faulty(fields):
 		return ""
 	}
-	text := known.Message
+	text := q.Why(known)
 	for _, f := range known.Fields {
-		text += " " + f.Field + ": " + f.Message
+		text += " " + q.Label(f.Field) + ": " + q.FaultText(f)
 	}
 	return text
 }

@@ -35,8 +35,10 @@ type galleryPage struct {
 	Week     Week
 	Facts    []Fact
 	Tabs     []Tab
+	Pictures []Picture
 	Form     Form
 	Passkey  PasskeyForm
+	Combo    Combo
 	Filter   Filter
 	Actions  []Action
 	Timeline []Step
@@ -45,6 +47,7 @@ type galleryPage struct {
 	Snippet  Snippet
 	Bars     *Chart
 	Lines    *Chart
+	Course   *Course
 }
 
 func (gallery) show(_ context.Context, q *Request) (Answer, error) {
@@ -54,10 +57,11 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 		Header: Header{
 			Crumbs: []Link{{"Gallery", "/gallery"}}, Title: "A page header", Chip: &Chip{Bad, "failing"}, Facts: "Facts in one line",
 			Actions: []Action{{Text: "An action", Post: "/gallery", Kind: "primary"}}, Links: []Link{{"A link", "/gallery"}},
+			Prints: Menu{Text: "Print …", Links: []Link{{"A document", "/gallery"}}}, Print: "Print this page",
 		},
 		Figures: []Figure{{"A figure", "1 048", "12 more than yesterday", "/gallery", Good}, {"Another", "3", "since 08:14", "/gallery", Bad}, {"Without detail", "0", "", "/gallery", ""}},
 		Table: Table{Label: "A table", Columns: columns, Next: "/gallery", Rows: [][]Cell{
-			{LinkTo("order.created", "/gallery"), State(Good, "delivered"), Number("41 ms"), When(at), Do(Action{Text: "Redeliver", Post: "/gallery", Small: true})},
+			{LinkTo("order.created", "/gallery").Pictured(q.Picture("", "", "", "Order")), State(Good, "delivered"), Number("41 ms"), When(at), Do(Action{Text: "Redeliver", Post: "/gallery", Small: true})},
 			{Code("01a20673-2d1e-76a6", "/gallery"), State(Bad, "failed").With("HTTP 500"), Number("10.0 s"), When(at), Text("")},
 		}},
 		Empty: Table{Label: "An empty table", Columns: columns, Empty: Empty{"Nothing here", "A sentence that says what to do next.", &Link{"Do it", "/gallery"}}},
@@ -78,6 +82,9 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 			{Name: "d", Label: "Several choices", Type: typeChecks, Help: "As many as are wanted.", Options: []Option{{"1", "One", true}, {"2", "Two", false}}},
 		}},
 		Passkey: PasskeyForm{Form: Form{Post: "/gallery", Button: "Use a passkey", Kind: "secondary"}, Ask: "get", Options: "/gallery", Failed: "Nothing came of it, and what to do.", Without: "What to do without a script."},
+		Combo: Combo{Name: "combo", Label: "A field that looks for something", Post: "/gallery", Query: "glo", Found: []Hit{
+			{Do: "1", Picture: &Picture{Letter: "🧤", Tint: 1, Size: "s"}, Name: "Gloves", Code: "CL-0002", Detail: "23 available", End: "29.90"}, {Do: "2", Name: "Ada Gloster", Detail: "+49 30 23125 142", Chip: &Chip{Warn, "owes 84.00"}},
+		}, Other: &Hit{Do: "3", Name: "Add “glo” as it is"}},
 		Filter:  Filter{Action: "/gallery", Button: "Apply", Clear: "/gallery", Fields: []Field{{Name: "f", Label: "A filter"}}},
 		Actions: []Action{{Text: "Plain", Post: "/gallery"}, {Text: "Primary", Post: "/gallery", Kind: "primary"}, {ID: "ask", Text: "Asks first", Post: "/gallery", Kind: "danger", Confirm: "What will happen, in a sentence."}},
 		Timeline: []Step{
@@ -88,12 +95,16 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 			{Time: "next", Kind: Warn, Title: "Attempt 3"},
 		},
 	}
+	for i, size := range []string{"s", "", "l"} {
+		p.Pictures = append(p.Pictures, Picture{Letter: "A", Tint: 1 + i, Size: size})
+	}
 	p.Matrix = q.ScopeMatrix([]string{"orders:read", "orders:write", "events:read"}, access.Scopes{"orders:read"}, true)
 	p.Secret = Secret{Note: Note{Warn, "Copy it.", "It is shown only now."}, Text: "what-is-shown-once"}
 	p.Snippet = Snippet{ID: "snippet", Title: "A snippet", Text: "tradegrid version"}
 	span := Span{From: q.Now.Truncate(time.Hour).Add(-11 * time.Hour), Step: time.Hour}
 	p.Bars = q.Bars("Bars: delivered and failed", span, Series{Kind: Good, Name: "delivered", Values: []float64{12, 40, 38, 0, 7, 1048, 900, 310, 20, 22, 41, 3}}, Series{Kind: Bad, Name: "failed", Values: []float64{0, 0, 2, 0, 0, 120, 80, 0, 0, 1, 0, 0}})
 	p.Lines = q.Lines("Lines: seconds to an answer", span, Series{Kind: Info, Name: "median", Values: []float64{3, 4, 4, 5, 9, 8, 7, 4, 3, 3, 4, 4}}, Series{Kind: Warn, Name: "slowest", Values: []float64{8, 9, 9, 12, 30, 28, 19, 12, 9, 9, 10, 11}})
+	p.Course = q.Course("Sold by hour, today against a week ago", "Hour", []string{"9", "10", "11", "12", "13"}, Series{Name: "today", Values: []float64{120, 340, 280}}, Series{Name: "a week ago", Values: []float64{90, 200, 310, 400, 120}})
 	p.Table.Rows[0][2] = Plot(q.Spark("1048 in 3 hours, 120 of them failed", Series{Kind: Good, Values: []float64{900, 28, 0}}, Series{Kind: Bad, Values: []float64{100, 20, 0}}))
 	for _, kind := range []string{Good, Warn, Bad, Info, Off} {
 		p.Notes = append(p.Notes, Note{kind, "What is the case.", "And what happens next."})

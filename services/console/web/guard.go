@@ -37,13 +37,12 @@ func (a *App) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+		h.Set("Permissions-Policy", "camera=(self), geolocation=(), microphone=(), payment=()")
 		h.Set("X-Request-Id", id)
 		if a.secure() {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		defer a.recovered(w, r, id)
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		inner.ServeHTTP(w, r)
 	})
 }

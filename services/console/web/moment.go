@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -68,18 +67,27 @@ func (m Moment) ISO() string { return m.At.UTC().Format(time.RFC3339Nano) }
 func Instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
 
 // Duration is how long something takes or has taken, in its two largest units.
-func Duration(d time.Duration) string {
+func (q *Request) Duration(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+		return q.T("unit.ms", d.Milliseconds())
 	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + " s"
+		return q.T("unit.seconds", d/time.Second)
 	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+		return q.T("unit.minutes", d/time.Minute) + q.rest("unit.seconds", d%time.Minute/time.Second)
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+		return q.T("unit.hours", d/time.Hour) + q.rest("unit.minutes", d%time.Hour/time.Minute)
 	}
-	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+	const day = 24 * time.Hour
+	return q.T("unit.days", d/day) + q.rest("unit.hours", d%day/time.Hour)
+}
+
+// rest is the smaller unit of a duration, if there is anything of it.
+func (q *Request) rest(unit string, n time.Duration) string {
+	if n == 0 {
+		return ""
+	}
+	return " " + q.T(unit, n)
 }
 
 // Bytes is a size as people read it.

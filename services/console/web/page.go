@@ -6,14 +6,12 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
-	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/platform/accounts"
@@ -27,7 +25,7 @@ type Pages interface{ Folder() Folder }
 // Folder is a folder of pages.
 type Folder struct {
 	Name      string // below services/console, and the first part of the names of its templates
-	Templates fs.FS  // each *.html is a page that defines "content"
+	Templates fs.FS  // each *.html is a page that defines "content"; nil = there are none
 	Routes    []Page
 }
 
@@ -53,7 +51,9 @@ type Page struct {
 	Open      bool // a POST that changes nothing by the role of the person: whoever sees the area may send it
 	Handle    Handler
 
-	watch Watcher // of a stream, see [Live]
+	watch    Watcher // of a stream, see [Live]
+	receives int64   // bytes of a form with files, see [Page.Receives]
+	part     bool    // see [Page.PartOfPages]
 }
 
 // Streams reports whether the route is a stream that says when a page has something new.
@@ -92,6 +92,13 @@ func (p Page) AnyRole() Page {
 	return p
 }
 
+// PartOfPages returns a page that browsers ask for because of another, as they do for pictures: many at once, so that they count towards
+// the rate of a person alone, and not towards the requests at a time.
+func (p Page) PartOfPages() Page {
+	p.part = true
+	return p
+}
+
 func (p Page) writes() bool { return p.Method == http.MethodPost }
 
 // pattern is that of [http.ServeMux].
@@ -122,11 +129,13 @@ type Request struct {
 	Now     time.Time
 	Form    url.Values // of the body of a POST, else of the address
 
+	sentFiles
 	app     *App
 	grant   grant
 	own     company.Access // to the company of a user; zero for operators
 	lang    string
 	counted bool   // as a request of the person
+	isPart  bool   // see [Page.PartOfPages]
 	ended   func() // the end of the request of the person; nil = it has not begun
 }
 
@@ -263,41 +272,6 @@ func (q *Request) ChangeAccount(
 		c.Entity = of.User.String()
 		return c, err
 	})
-}
-
-// FaultOf is what an error says of a field; "" = it is not about the field. Conflicts name their field at the beginning.
-func FaultOf(err error, field string) string {
-	known, ok := apierr.As(err)
-	if !ok {
-		return ""
-	}
-	if len(known.Fields) == 0 && strings.HasPrefix(known.Message, field+": ") {
-		return known.Message
-	}
-	for _, f := range known.Fields {
-		if f.Field == field {
-			return f.Message
-		}
-	}
-	return ""
-}
-
-// FaultWithin is what an error says of a field or of its parts, such as filter.data.status or events[0], with the part's name.
-func FaultWithin(err error, field string) string {
-	known, ok := apierr.As(err)
-	if !ok {
-		return ""
-	}
-	var all []string
-	for _, f := range known.Fields {
-		switch rest, within := strings.CutPrefix(f.Field, field); {
-		case within && rest == "":
-			all = append(all, f.Message)
-		case within && (rest[0] == '.' || rest[0] == '['):
-			all = append(all, strings.TrimPrefix(rest, ".")+": "+f.Message)
-		}
-	}
-	return strings.Join(all, "; ")
 }
 
 // Refusal is an error that a page shows with a text of the catalog.

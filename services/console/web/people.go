@@ -49,9 +49,15 @@ type people struct {
 	running counts
 }
 
-// begin counts a request, or returns [tooMany]. It ends with end.
-func (p *people) begin(s accounts.Session) (end func(), err error) {
+// begin counts a request, or returns [tooMany]. It ends with end. One for a part of a page counts towards the rate only.
+func (p *people) begin(s accounts.Session, part bool) (end func(), err error) {
 	person, company := personOf(s)
+	if part {
+		if wait := p.charge(s.Company, person, company); wait > 0 {
+			return nil, tooMany{wait}
+		}
+		return func() {}, nil
+	}
 	shares := []share{{person.String(), personRunning}}
 	if company != uuid.Nil {
 		shares = append(shares, share{company.String(), companyRunning})

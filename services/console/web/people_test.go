@@ -26,7 +26,7 @@ func colleague(of tenant.ID) accounts.Session {
 func begun(t *testing.T, p *people, s accounts.Session) (ends []func(), wait time.Duration) {
 	t.Helper()
 	for {
-		end, err := p.begin(s)
+		end, err := p.begin(s, false)
 		if err != nil {
 			var many tooMany
 			require.ErrorAs(t, err, &many)
@@ -69,7 +69,7 @@ func TestRequestsPerSecond(t *testing.T) {
 	p, company := newPeople(), tenant.NewID()
 	spend := func(s accounts.Session) (n int, wait time.Duration) {
 		for {
-			end, err := p.begin(s)
+			end, err := p.begin(s, false)
 			if err != nil {
 				var many tooMany
 				require.ErrorAs(t, err, &many)

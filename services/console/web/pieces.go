@@ -1,5 +1,14 @@
 package web
 
+import (
+	"hash/crc32"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
 // The pieces that pages are made of. Each is a struct here, a template of the same name in frame/pieces.html, and a part of /gallery.
 
 // Kinds of chips and notes. A word always stands beside the colour.
@@ -34,12 +43,59 @@ type Cell struct {
 	Chip *Chip
 	At   *Moment
 	Also string // quieter, behind it
+	Sub  string // quieter, below it
 	Num  bool   // right-aligned
 	Act  *Action
-	Tick *Check // a box to select the row
-	Plot *Chart // a spark
-	Part *Part  // progress
+	Tick *Check   // a box to select the row
+	Plot *Chart   // a spark
+	Part *Part    // progress
+	Pic  *Picture // before the text
 }
+
+// Picture is a picture of what stands beside it. Without an image it is the emoji, or the first letter, on a colour of its own.
+type Picture struct {
+	Src    string // address of the image; "" = there is none
+	Letter string
+	Tint   int    // 1 to 6
+	Size   string // s, "", t or l
+	Alt    string // "" = what stands beside it says it
+}
+
+// Gallery is the images of a record, the main one first.
+type Gallery struct {
+	Name   string
+	Main   Picture
+	Images []GalleryImage
+	Change string // where their order is posted; "" = the person may not change them
+	Add    string // where images are sent
+	Full   bool   // there is no room for more
+	Gone   string // the image that was removed last, and its place
+	Fault  string
+}
+
+// GalleryImage is one of them.
+type GalleryImage struct {
+	ID, Large, Alt string
+	Picture        Picture
+	First, Last    bool
+	Focus          string // button that gets the focus again: up, down or ""
+}
+
+// Picture is that of a record, by the id of its image and its name. thumbnail names the size of the image: small, medium or large.
+func (q *Request) Picture(file, thumbnail, emoji, name string) Picture {
+	p := Picture{Letter: emoji, Tint: 1 + int(crc32.ChecksumIEEE([]byte(name))%tints)}
+	if _, err := uuid.Parse(file); err == nil {
+		p.Src = q.Path("/pictures/" + file + "/" + thumbnail)
+	}
+	if p.Letter == "" {
+		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
+		p.Letter = strings.ToUpper(string(first))
+	}
+	return p
+}
+
+// tints is how many colours pictures without an image have.
+const tints = 6
 
 // Part is how far something has come.
 type Part struct {
@@ -86,6 +142,13 @@ func Plot(c *Chart) Cell { return Cell{Plot: c} }
 // Progress is how far something has come, in percent, and in words.
 func Progress(percent int, text string) Cell { return Cell{Part: &Part{percent, text}} }
 
+// Pictured puts a picture before the text.
+func (c Cell) Pictured(p Picture) Cell {
+	p.Size = "s"
+	c.Pic = &p
+	return c
+}
+
 // With adds a quieter text behind.
 func (c Cell) With(also string) Cell {
 	c.Also = also
@@ -109,6 +172,20 @@ type Table struct {
 	Foot    []Cell // last row, such as sums; nil = none
 	Next    string // address of the next page; "" = this is the last
 }
+
+// Told is a change in words: piece "told". Operation, Entity and Sent are folded.
+type Told struct {
+	At        Moment
+	By, Text  string
+	Href      string // of the record; "" = it has no page
+	Fields    []ToldField
+	Operation string
+	Entity    string // id of the record
+	Sent      string // as JSON
+}
+
+// ToldField is a field with what it was and is.
+type ToldField struct{ Name, Before, After string }
 
 // Empty is a table without rows.
 type Empty struct {
@@ -143,6 +220,7 @@ type Action struct {
 type Field struct {
 	Name, Label, Type string // Type of the input; "" = text, "select" = Options
 	Value             string
+	Was               *string // what a form that changes a record showed at first; nil = it changes none
 	Help, Fault       string
 	Autocomplete      string
 	Required          bool
@@ -157,6 +235,31 @@ type Option struct {
 	Selected    bool
 }
 
+// Combo is a field of a form in which people look for something and choose it: what they type is sent to Post, and what was found are
+// buttons of the form, each named "do". A script lets the arrows and Enter choose.
+type Combo struct {
+	Name, Label string
+	Post        string
+	Query       string // what was typed
+	Found       []Hit
+	None        string // what to say if nothing was found
+	Other       *Hit   // what else can be done with what was typed
+	Key         string // that leads to the field from anywhere on the page
+	Scan        bool   // digits that are typed outside of fields come from a scanner, and go here
+	Focus       bool
+}
+
+// Hit is something that a [Combo] has found.
+type Hit struct {
+	Do      string // value of its button
+	Picture *Picture
+	Name    string
+	Code    string
+	Detail  string
+	Chip    *Chip
+	End     string // at the right
+}
+
 // Form is a form with its button.
 type Form struct {
 	Post   string
@@ -166,6 +269,29 @@ type Form struct {
 	Kind   string // of the button; "" = primary
 	Fault  string // about the form as a whole
 }
+
+// Faults are what is wrong with a form, as a whole and in its fields, at its top: piece "faults".
+type Faults struct {
+	Text   string
+	Fields []Field
+}
+
+// Faults are those of the form and of its fields.
+func (f Form) Faults() Faults { return FaultsOf(f.Fault, f.Fields) }
+
+// FaultsOf are the faults of a form whose fields stand in several places.
+func FaultsOf(text string, fields ...[]Field) Faults {
+	all, shown := Faults{Text: text}, slices.Concat(fields...)
+	for _, f := range shown {
+		if f.Fault != "" && len(shown) > 1 { // a form of one field needs no list
+			all.Fields = append(all.Fields, f)
+		}
+	}
+	return all
+}
+
+// Any reports whether something is wrong.
+func (f Faults) Any() bool { return f.Text != "" || len(f.Fields) > 0 }
 
 // PasskeyForm is a form with which the browser sends the answer of an authenticator. It is shown where there are scripts.
 type PasskeyForm struct {
@@ -210,9 +336,38 @@ type Header struct {
 	Crumbs  []Link
 	Title   string
 	Chip    *Chip
+	Lead    *Note // what is the case, and what happens next
 	Facts   string
 	Actions []Action
 	Links   []Link // such as: as JSON
+	Main    *Link  // what people come here for; nil = an action is, or nothing
+	First   *Action
+	Edit    *Link  // to the form of what the page shows
+	Menu    Menu   // what is done now and then
+	Prints  Menu   // documents of what the page shows
+	Print   string // the button that prints the page; "" = none
+}
+
+// Stage is a state that a record goes through.
+type Stage struct {
+	Text      string
+	Done, Now bool
+}
+
+// Gauge is how much is done of something.
+type Gauge struct {
+	Title, Text string
+	Left        string // what is not done yet
+	Percent     int
+	Chip        *Chip
+	Do          *Link // what does more of it; nil = nothing
+}
+
+// Menu is what can be done besides, behind a button.
+type Menu struct {
+	Text    string // of the button; "" = more
+	Links   []Link
+	Actions []Action
 }
 
 // Secret is what is shown once, with what to do with it.

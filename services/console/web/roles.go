@@ -18,6 +18,7 @@ const (
 	Orders          Area = "orders"
 	Deals           Area = "deals"
 	Bookings        Area = "bookings"
+	Till            Area = "till"
 	Sales           Area = "sales"
 	Catalog         Area = "catalog"
 	Clients         Area = "clients"
@@ -64,6 +65,7 @@ type entry struct {
 // menu lists the areas that the menu names, in order. One without pages is left out.
 var menu = []entry{
 	{Home, "", ""},
+	{Till, groupBusiness, "/sell"},
 	{Orders, groupBusiness, "/orders"},
 	{Deals, groupBusiness, "/deals"},
 	{Bookings, groupBusiness, "/bookings"},

@@ -60,14 +60,19 @@ func (v *views) parse() error {
 				return err
 			}
 		}
-		v.byName[lang+"/frame/error"] = parsed(base, "frame", func(page *template.Template) (*template.Template, error) {
-			return page.Parse(`{{define "content"}}{{template "error" .}}{{end}}`)
-		})
+		for _, name := range []string{"error", "signedout"} {
+			v.byName[lang+"/frame/"+name] = parsed(base, "frame", func(page *template.Template) (*template.Template, error) {
+				return page.Parse(`{{define "content"}}{{template "` + name + `" .}}{{end}}`)
+			})
+		}
 	}
 	return nil
 }
 
 func (v *views) parsePages(base *template.Template, lang string, folder Folder) error {
+	if folder.Templates == nil {
+		return nil // it shows no pages
+	}
 	files := v.files(folder.Name, folder.Templates)
 	names, err := fs.Glob(files, "*.html")
 	if err != nil {
@@ -124,7 +129,8 @@ type frame struct {
 	IsTest  bool
 	Root    string // address of the company; "" elsewhere
 	Menu    []menuGroup
-	Done    string // what the last change did
+	Thumb   []menuItem // of the menu, what a phone shows at the bottom
+	Done    string     // what the last change did
 	Release string
 	Gallery bool
 	Page    any
@@ -137,8 +143,16 @@ type menuGroup struct {
 
 type menuItem struct {
 	Text, Href string
+	Area       Area
+	Icon       string // name of its picture in icons.svg; "" = it has none
 	Current    bool
 }
+
+// pictured are the areas with a picture: those that a shop uses all day.
+var pictured = slices.Concat(business, []Area{CompanySettings})
+
+// thumb are the areas that a phone shows at the bottom; the others are behind a button.
+var thumb = []Area{Home, Till, Orders, Bookings}
 
 func (a *App) frame(q *Request, p Page, answer Answer) frame {
 	f := frame{
@@ -158,6 +172,13 @@ func (a *App) frame(q *Request, p Page, answer Answer) frame {
 	}
 	f.Company, f.IsTest, f.Root = q.Company.Name, q.Company.IsTest, q.Path("")
 	f.Menu = a.menu(q, p, menu, f.Root)
+	for _, g := range f.Menu {
+		for _, item := range g.Items {
+			if slices.Contains(thumb, item.Area) {
+				f.Thumb = append(f.Thumb, item)
+			}
+		}
+	}
 	if q.Person.Operator() { // the way back
 		f.Menu = append(f.Menu, a.menu(q, p, operatorMenu[:1], "")...)
 	}
@@ -178,7 +199,11 @@ func (a *App) menu(q *Request, p Page, entries []entry, root string) (groups []m
 		if e.Path == "" {
 			href += "/"
 		}
-		g.Items = append(g.Items, menuItem{Text: q.T("area." + string(e.Area)), Href: href, Current: e.Area == p.Area})
+		item := menuItem{Text: q.T("area." + string(e.Area)), Href: href, Area: e.Area, Current: e.Area == p.Area}
+		if slices.Contains(pictured, e.Area) {
+			item.Icon = string(e.Area)
+		}
+		g.Items = append(g.Items, item)
 	}
 	return groups
 }
@@ -304,17 +329,17 @@ func (a *App) refuse(ctx context.Context, q *Request, err error) Answer {
 	page := fault{Status: http.StatusInternalServerError, Text: q.T("error.internal", q.ID), Request: q.ID}
 	switch {
 	case errors.Is(err, errAnonymous):
-		return Go(signIn(q.HTTP))
+		return q.signInFirst(signIn(q.HTTP))
 	case errors.Is(err, errHalf):
-		return Go("/sign-in/code?next=" + url.QueryEscape(Next(q.HTTP.URL.RequestURI())))
+		return q.signInFirst("/sign-in/code?next=" + url.QueryEscape(Next(q.HTTP.URL.RequestURI())))
 	case errors.As(err, &r):
 		page = fault{Status: r.status, Text: q.T(r.text)}
 	case errors.As(err, &limited):
 		retry = limited.Wait
-		page = fault{Status: http.StatusTooManyRequests, Text: q.T("error.limited", limited.Wait.Round(time.Second))}
+		page = fault{Status: http.StatusTooManyRequests, Text: q.T("error.limited", q.Duration(limited.Wait.Round(time.Second)))}
 	case errors.As(err, &many):
 		retry = many.wait
-		page = fault{Status: http.StatusTooManyRequests, Text: q.T("error.requests", many.wait)}
+		page = fault{Status: http.StatusTooManyRequests, Text: q.T("error.requests", q.Duration(many.wait))}
 	case errors.Is(err, accounts.ErrBusy):
 		retry = accounts.RetryBusy
 		page = fault{Status: http.StatusServiceUnavailable, Text: q.T("error.busy")}
@@ -324,7 +349,7 @@ func (a *App) refuse(ctx context.Context, q *Request, err error) Answer {
 		a.cfg.Log.WarnContext(ctx, "console page refused", "error", err, "request_id", q.ID)
 	case errors.As(err, &known):
 		retry = time.Duration(known.RetryAfter) * time.Second
-		page = fault{Status: known.Status, Text: known.Message}
+		page = fault{Status: known.Status, Text: q.Why(known)}
 		if known.Status >= http.StatusInternalServerError {
 			a.cfg.Log.WarnContext(ctx, "console page refused", "error", err, "request_id", q.ID)
 		}

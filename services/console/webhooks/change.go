@@ -165,7 +165,7 @@ func (pages *Pages) redeliverMany(ctx context.Context, q *web.Request) (web.Answ
 			return web.Answer{}, err
 		}
 		if refused {
-			p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Code(id.String(), ""), web.State(web.Bad, q.T("webhooks.again.refused")), web.Text(known.Message)})
+			p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Code(id.String(), ""), web.State(web.Bad, q.T("webhooks.again.refused")), web.Text(q.Why(known))})
 			continue
 		}
 		sent++

@@ -135,9 +135,9 @@ func FilterOf(q *web.Request, query webhooks.DeliveryQuery, page string, err err
 	tab := q.Form.Get("tab")
 	status := q.Any("status", q.T("people.status"), query.Status, statuses, func(s string) string { return q.T("delivery." + s) })
 	answered := q.Any("answer", q.T("webhooks.answer"), query.Answer, answers, func(a string) string { return q.T("answer." + a) })
-	event := web.Field{Name: "event", Label: q.T("webhooks.event"), Value: q.Form.Get("event"), Fault: web.FaultOf(err, "events[0]")}
+	event := web.Field{Name: "event", Label: q.T("webhooks.event"), Value: q.Form.Get("event"), Fault: q.FaultOf(err, "events[0]")}
 	from, to := q.TimeField("from", q.T("filter.from"), q.FormTime("from")), q.TimeField("to", q.T("filter.to"), q.FormTime("to"))
-	from.Fault = web.FaultOf(err, "dateFrom")
+	from.Fault = q.FaultOf(err, "dateFrom")
 	f := web.Filter{Action: page, Button: q.T("filter.apply"), Fields: []web.Field{status, answered, event, from, to}}
 	if tab != "" {
 		f.Hidden = map[string]string{"tab": tab}

@@ -121,16 +121,16 @@ func (pages *Pages) formOf(ctx context.Context, q *web.Request, d draft, preview
 		return web.Answer{}, err
 	}
 	fields := q.FieldsOf(d.fields(q))
-	headers := web.Field{Name: fieldHeaders, Label: q.T("webhooks.headers"), Type: "textarea", Help: q.T("webhooks.headers.help"), Value: d.typed.Get(fieldHeaders), Fault: web.FaultWithin(d.err, fieldHeaders)}
+	headers := web.Field{Name: fieldHeaders, Label: q.T("webhooks.headers"), Type: "textarea", Help: q.T("webhooks.headers.help"), Value: d.typed.Get(fieldHeaders), Fault: q.FaultWithin(d.err, fieldHeaders)}
 	for i := range fields {
 		if fields[i].Name == "filter" && fields[i].Fault == "" {
-			fields[i].Fault = web.FaultWithin(d.err, "filter")
+			fields[i].Fault = q.FaultWithin(d.err, "filter")
 		}
 	}
 	page := q.Path("/webhooks/new")
 	p := editPage{
 		Header: web.Header{Title: q.T("webhooks.new"), Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}}},
-		Secret: web.Field{Name: "key", Value: keyOf(d.typed)}, Preview: preview, Fault: web.FaultWithin(d.err, fieldEvents),
+		Secret: web.Field{Name: "key", Value: keyOf(d.typed)}, Preview: preview, Fault: q.FaultWithin(d.err, fieldEvents),
 	}
 	button := q.T("webhooks.make")
 	if d.before != nil {
@@ -145,7 +145,7 @@ func (pages *Pages) formOf(ctx context.Context, q *web.Request, d draft, preview
 	at := slices.IndexFunc(fields, func(f web.Field) bool { return f.Name == "clientCertificate" })
 	fields = slices.Insert(fields, at, headers)
 	if p.Fault == "" {
-		p.Form.Fault = web.FormFault(d.err, fields)
+		p.Form.Fault = q.FormFault(d.err, fields)
 	}
 	fields[0].Type = "" // one line, however long
 	p.Name, p.Filter, p.Form.Post, p.Form.Button, p.Form.Fields = fields[:2], fields[2], page, button, fields[3:]

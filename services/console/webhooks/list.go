@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -53,7 +52,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 		},
 	}
 	if q.Allows(scope, true) {
-		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("webhooks.new"), Href: q.Path("/webhooks/new")})
+		p.Header.Main = &web.Link{Text: q.T("webhooks.new"), Href: q.Path("/webhooks/new")}
 		p.Table.Empty.Action = &web.Link{Text: q.T("webhooks.new"), Href: q.Path("/webhooks/new")}
 	}
 	for _, s := range subs {
@@ -97,7 +96,7 @@ func row(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) []web.Ce
 	}
 	waits := web.Number(web.Count(0))
 	if a.Waiting > 0 {
-		waits = web.LinkTo(waitingOf(a), web.With(page, "tab", tabDeliveries, "status", statusPending)).With(q.T("webhooks.oldest", age(q, *a.Oldest)))
+		waits = web.LinkTo(waitingOf(a), web.With(page, "tab", tabDeliveries, "status", statusPending)).With(q.T("webhooks.oldest", q.Duration(q.Now.Sub(*a.Oldest))))
 		waits.Num = true
 	}
 	return []web.Cell{
@@ -154,18 +153,4 @@ func waitingOf(a *webhooks.Activity) string {
 		return web.Count(a.Waiting) + "+"
 	}
 	return web.Count(a.Waiting)
-}
-
-// age is how long ago a time was, as people say it.
-func age(q *web.Request, at time.Time) string {
-	switch d := q.Now.Sub(at); {
-	case d < time.Minute:
-		return q.T("unit.seconds", int(max(d, 0).Seconds()))
-	case d < time.Hour:
-		return q.T("unit.minutes", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return q.T("unit.hours", int(d.Hours()))
-	default:
-		return q.T("unit.days", int(d.Hours()/24))
-	}
 }

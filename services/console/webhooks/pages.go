@@ -64,7 +64,7 @@ func (pages *Pages) Folder() web.Folder {
 
 // all reads the subscriptions of the company, of which there are few.
 func (pages *Pages) all(ctx context.Context, q *web.Request) ([]webhooks.Subscription, error) {
-	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
+	found, err := web.List[webhooks.Subscription](ctx, q, "listWebhookSubscriptions", webhooks.SubscriptionFilter{Params: list.Params{PageSize: access.MaxSubscriptions}, Sort: "createdAt"})
 	if err != nil {
 		return nil, err
 	}

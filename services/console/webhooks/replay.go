@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/job"
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -82,7 +83,7 @@ func (pages *Pages) replays(ctx context.Context, q *web.Request, s webhooks.Subs
 	if q.Allows(scope, true) {
 		fields := q.FieldsOf(replayFields(q, typed, refused))
 		fields[0].Label, fields[4].Label = q.T("webhooks.replay.what"), q.T("webhooks.replay.rate.label")
-		p.Form = &web.Form{Post: page + "/replay", Fields: fields, Hidden: map[string]string{"do": "count"}, Button: q.T("webhooks.replay.count"), Fault: web.FormFault(refused, fields)}
+		p.Form = &web.Form{Post: page + "/replay", Fields: fields, Hidden: map[string]string{"do": "count"}, Button: q.T("webhooks.replay.count"), Fault: q.FormFault(refused, fields)}
 	}
 	return web.Show("webhooks/replay", nameOf(s), p), nil
 }
@@ -110,7 +111,7 @@ func replayRow(q *web.Request, s webhooks.Subscription, j webhooks.StartedReplay
 	}
 	state := web.State(jobKinds[j.Status], q.T("job."+j.Status))
 	if j.Error != nil && j.Error.Message != "" {
-		state = state.With(j.Error.Message)
+		state = state.With(q.Why(&apierr.Error{Code: j.Error.Code, Message: j.Error.Message}))
 	}
 	cells := []web.Cell{web.When(q.At(j.CreatedAt.Std())), web.Text(what), state, web.Progress(j.Progress, q.T("webhooks.replay.of", web.Count(int(j.Processed)))), web.Text(foundBy(q, j))}
 	if !q.Allows(scope, true) {

@@ -142,7 +142,7 @@ func figures(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) []we
 		took = q.T("unit.ms", *s.Health.AverageMs)
 	}
 	if a.Oldest != nil {
-		waits.Kind, waits.Detail = web.Warn, q.T("webhooks.oldest", age(q, *a.Oldest))
+		waits.Kind, waits.Detail = web.Warn, q.T("webhooks.oldest", q.Duration(q.Now.Sub(*a.Oldest)))
 	}
 	bad := web.Figure{Label: q.T("webhooks.failed.day"), Value: web.Count(a.Failed), Href: web.With(page, "tab", tabDead)}
 	if a.Failed > 0 {

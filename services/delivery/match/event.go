@@ -11,6 +11,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/events/event"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
@@ -25,6 +26,7 @@ type Event struct {
 	TraceState  string
 	Entity      uuid.UUID // the record that it is about; the nil UUID if unknown
 	Version     int64     // of the record after the change
+	Changes     *int64    // of the company's subscriptions after the event was committed; nil = unknown
 
 	candidate webhook.Candidate
 }
@@ -55,6 +57,10 @@ func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 			var us int64
 			us, err = strconv.ParseInt(string(h.Value), 10, 64)
 			e.CommittedAt = time.UnixMicro(us).UTC()
+		case store.ChangesOfSubscriptions.Header:
+			var n int64
+			n, err = strconv.ParseInt(string(h.Value), 10, 64)
+			e.Changes = &n
 		case "ce_type":
 			name = string(h.Value)
 		case "schema":

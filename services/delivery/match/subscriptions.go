@@ -16,9 +16,10 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 )
 
-// Cache caches the subscriptions of companies. Each use asks the database, with one query for a whole batch, for the number
-// of changes of each company's subscriptions, so that a new subscription gets the next event. Changes that are not counted,
-// such as a subscription that the platform disables, are seen when they are announced, or after the time to live.
+// Cache caches the subscriptions of companies. Each use compares the number of changes of each company's subscriptions, so that a
+// new subscription gets the next event. Events say how many there were when they were published; where that is unknown or another
+// number, the database is asked, with one query for a whole batch. Changes that are not counted, such as a subscription that the
+// platform disables, are seen when they are announced, or after the time to live.
 type Cache struct {
 	q   db.Querier
 	ttl time.Duration
@@ -46,13 +47,18 @@ func NewCache(q db.Querier, size int, ttl time.Duration, log *slog.Logger) (*Cac
 	return &Cache{q: q, ttl: ttl, now: time.Now, log: log, lru: lru}, nil
 }
 
-// Load returns the subscriptions of the companies, with one query for all that are not cached, and for those that expire soon.
-func (c *Cache) Load(ctx context.Context, companies []tenant.ID) (map[tenant.ID][]Subscription, error) {
-	changes, err := store.SelectChanges(ctx, c.q, plain(companies))
+// Load returns the subscriptions of the companies. It asks for the changes of those whose subscriptions are not cached as of the changes
+// that were seen, and reads, with one query, what is not cached as of these, and what expires soon.
+func (c *Cache) Load(ctx context.Context, companies []tenant.ID, seen map[tenant.ID]int64) (map[tenant.ID][]Subscription, error) {
+	found, unknown := c.unchanged(companies, seen)
+	if len(unknown) == 0 {
+		return found, nil
+	}
+	changes, err := store.SelectChanges(ctx, c.q, plain(unknown))
 	if err != nil {
 		return nil, err
 	}
-	found, missing, drops := c.held(companies, changes)
+	missing, drops := c.missing(unknown, changes, found)
 	if len(missing) == 0 {
 		return found, nil
 	}
@@ -72,17 +78,27 @@ func (c *Cache) Load(ctx context.Context, companies []tenant.ID) (map[tenant.ID]
 	return found, nil
 }
 
-// held gives what is cached, and what has to be read.
-func (c *Cache) held(companies []tenant.ID, changes map[tenant.ID]int64) (found map[tenant.ID][]Subscription, missing []tenant.ID, drops uint64) {
+// unchanged gives what is cached as of the changes that were seen, and the other companies.
+func (c *Cache) unchanged(companies []tenant.ID, seen map[tenant.ID]int64) (found map[tenant.ID][]Subscription, unknown []tenant.ID) {
 	found = make(map[tenant.ID][]Subscription, len(companies))
 	oldest := c.now().Add(-c.ttl)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, company := range companies {
-		if snap, ok := c.lru.Get(company); ok && snap.readAt.After(oldest) && snap.changes == changes[company] {
-			found[company] = snap.subs
-			c.ahead.use(company)
-		} else {
+		if n, ok := seen[company]; !ok || !c.held(company, n, oldest, found) {
+			unknown = append(unknown, company)
+		}
+	}
+	return found, unknown
+}
+
+// missing gives what has to be read, and adds to found what is cached.
+func (c *Cache) missing(companies []tenant.ID, changes map[tenant.ID]int64, found map[tenant.ID][]Subscription) (missing []tenant.ID, drops uint64) {
+	oldest := c.now().Add(-c.ttl)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, company := range companies {
+		if !c.held(company, changes[company], oldest, found) {
 			missing = append(missing, company)
 		}
 	}
@@ -96,7 +112,18 @@ func (c *Cache) held(companies []tenant.ID, changes map[tenant.ID]int64) (found 
 			return true
 		})
 	}
-	return found, missing, c.drops
+	return missing, c.drops
+}
+
+// held adds to found the subscriptions of a company that are cached as of its changes.
+func (c *Cache) held(company tenant.ID, changes int64, oldest time.Time, found map[tenant.ID][]Subscription) bool {
+	snap, ok := c.lru.Get(company)
+	if !ok || !snap.readAt.After(oldest) || snap.changes != changes {
+		return false
+	}
+	found[company] = snap.subs
+	c.ahead.use(company)
+	return true
 }
 
 // Read reads the subscriptions of companies. One with an invalid filter is logged and left out.

@@ -38,7 +38,7 @@ func TestNewSubscriptionIsSeenAtOnce(t *testing.T) {
 	c, err := NewCache(d, 10, time.Hour, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	load := func() []Subscription {
-		found, err := c.Load(t.Context(), []tenant.ID{company})
+		found, err := c.Load(t.Context(), []tenant.ID{company}, nil)
 		require.NoError(t, err)
 		return found[company]
 	}
@@ -49,6 +49,36 @@ func TestNewSubscriptionIsSeenAtOnce(t *testing.T) {
 		changed(t, d, company)
 		require.Len(t, load(), n+1)
 	}
+}
+
+// What events say of the changes replaces the question, and whatever else they say does not.
+func TestChangesThatEventsKnowOfAreNotAskedFor(t *testing.T) {
+	t.Parallel()
+	d, one, two := dbtest.Open(t), tenant.NewID(), tenant.NewID()
+	q := &counted{Querier: d}
+	c, err := NewCache(q, 10, time.Hour, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	load := func(seen map[tenant.ID]int64) (ofOne, queries int) {
+		before := q.queries
+		found, err := c.Load(t.Context(), []tenant.ID{one, two}, seen)
+		require.NoError(t, err)
+		return len(found[one]), q.queries - before
+	}
+	expect := func(subs, queries int, seen map[tenant.ID]int64, why string) {
+		t.Helper()
+		ofOne, n := load(seen)
+		require.Equal(t, subs, ofOne, why)
+		require.Equal(t, queries, n, why)
+	}
+	expect(0, 2, map[tenant.ID]int64{one: 0, two: 0}, "nothing is cached")
+	expect(0, 0, map[tenant.ID]int64{one: 0, two: 0}, "as cached")
+	expect(0, 1, map[tenant.ID]int64{one: 0}, "unknown for the other one")
+	stored(t, d, one)
+	changed(t, d, one)
+	expect(1, 2, map[tenant.ID]int64{one: 1, two: 0}, "an event after the change")
+	expect(1, 1, map[tenant.ID]int64{one: 0, two: 0}, "an event before it")
+	expect(1, 1, map[tenant.ID]int64{one: 7, two: 0}, "of a database that was restored since")
+	expect(1, 0, map[tenant.ID]int64{one: 1, two: 0}, "as cached")
 }
 
 // counted counts the queries.
@@ -73,7 +103,7 @@ func TestSubscriptionsThatExpireSoonAreReadTogether(t *testing.T) {
 	load := func(after time.Duration, company tenant.ID) (subs, queries int) {
 		now = now.Add(after)
 		before := q.queries
-		found, err := c.Load(t.Context(), []tenant.ID{company})
+		found, err := c.Load(t.Context(), []tenant.ID{company}, nil)
 		require.NoError(t, err)
 		return len(found[company]), q.queries - before
 	}

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,8 +13,14 @@ import (
 	"github.com/tradegrid/tradegrid/services/delivery/dispatchtest"
 )
 
-// BenchmarkRouter routes preloaded events of 50 companies with one subscription each, one operation per event.
+// BenchmarkRouter routes preloaded events of 50 companies that all their subscriptions match, one operation per event.
 func BenchmarkRouter(b *testing.B) {
+	for _, subscriptions := range []int{1, 20, 100} {
+		b.Run(fmt.Sprintf("subscriptions=%d", subscriptions), func(b *testing.B) { benchmarkRouter(b, subscriptions) })
+	}
+}
+
+func benchmarkRouter(b *testing.B, subscriptions int) {
 	d := dbtest.OpenNew(b)
 	k := dispatchtest.New(b, d)
 	companies := make([]tenant.ID, 50)
@@ -21,7 +28,9 @@ func BenchmarkRouter(b *testing.B) {
 		of := *k
 		companies[i] = tenant.NewID()
 		of.Company = companies[i]
-		of.Subscription()
+		for range subscriptions {
+			of.Subscription()
+		}
 	}
 	records := make([]*kgo.Record, b.N)
 	for i := range records {
@@ -35,9 +44,10 @@ func BenchmarkRouter(b *testing.B) {
 	require.Eventually(b, func() bool {
 		var n int
 		err := d.QueryRow(b.Context(), `SELECT count(*) FROM deliveries`).Scan(&n)
-		return err == nil && n == b.N
+		return err == nil && n == b.N*subscriptions
 	}, 2*time.Minute, 5*time.Millisecond)
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(b.N*subscriptions)/b.Elapsed().Seconds(), "deliveries/s")
 	stop()
 }

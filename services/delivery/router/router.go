@@ -362,7 +362,7 @@ func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
 // match lists the deliveries of the events, in the order of the events.
 func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, error) {
 	companies := companiesOf(events)
-	byCompany, err := r.subs.Load(ctx, companies)
+	byCompany, err := r.subs.Load(ctx, companies, changesSeen(events))
 	if err != nil {
 		return nil, err
 	}
@@ -414,6 +414,23 @@ func companiesOf(events []*incoming) []tenant.ID {
 	}
 	slices.SortFunc(companies, func(a, b tenant.ID) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(companies)
+}
+
+// changesSeen is how many changes of each company's subscriptions the last of its events knows of. Events of a relay that did not look
+// say nothing, and their company is left out.
+func changesSeen(events []*incoming) map[tenant.ID]int64 {
+	seen := make(map[tenant.ID]int64, len(events))
+	for _, e := range events {
+		if e.Changes != nil {
+			seen[e.Company] = max(seen[e.Company], *e.Changes)
+		}
+	}
+	for _, e := range events {
+		if e.Changes == nil {
+			delete(seen, e.Company)
+		}
+	}
+	return seen
 }
 
 // insert writes the rows that do not follow, and marks the deliveries that need no record.

@@ -17,9 +17,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/tradegrid/tradegrid/pkg/events/event"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/delivery/deadletter"
 	"github.com/tradegrid/tradegrid/services/delivery/dispatchtest"
+	"github.com/tradegrid/tradegrid/services/delivery/match"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -328,4 +330,18 @@ func TestRouterKeepsWhatStaysWhenPartitionsMove(t *testing.T) {
 		got[k.Decode(r).EventID] = true
 	}
 	require.Len(t, got, events)
+}
+
+func TestChangesSeenAreTheLatestOfEachCompany(t *testing.T) {
+	t.Parallel()
+	one, two, three := tenant.NewID(), tenant.NewID(), tenant.NewID()
+	of := func(company tenant.ID, changes ...int64) *incoming {
+		e := &incoming{Event: &match.Event{Company: company}}
+		if len(changes) > 0 {
+			e.Changes = &changes[0]
+		}
+		return e
+	}
+	require.Equal(t, map[tenant.ID]int64{one: 5, three: 0}, changesSeen([]*incoming{of(one, 4), of(two, 1), of(one, 5), of(two), of(one, 3), of(three, 0)}),
+		"an event of a relay that did not look may be the latest")
 }

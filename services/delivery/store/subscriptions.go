@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
@@ -53,6 +54,12 @@ func SelectSubscriptions(ctx context.Context, q db.Querier, companies []uuid.UUI
 }
 
 const sqlSelectChanges = `SELECT company_id, changes FROM webhook_companies WHERE company_id = ANY($1::UUID[])`
+
+// ChangesOfSubscriptions is what records of events say of their company: [SelectChanges] as it is after the event.
+var ChangesOfSubscriptions = outbox.Stamp{ //nolint:gochecknoglobals // a constant
+	Header: "subscription_changes",
+	SQL:    `COALESCE((SELECT w.changes FROM webhook_companies AS w WHERE w.company_id = x.company_id), 0)`,
+}
 
 // SelectChanges counts the changes of each company's set of subscriptions; a company that never had one is left out.
 func SelectChanges(ctx context.Context, q db.Querier, companies []uuid.UUID) (map[tenant.ID]int64, error) {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
 // Limits of a filter.
@@ -163,10 +165,11 @@ func compileCondition(e entry) (condition, string) {
 	if len(path) > MaxFilterSegments {
 		return condition{}, fmt.Sprintf("the path has %d segments; at most %d are allowed", len(path), MaxFilterSegments)
 	}
-	for _, segment := range path {
-		if segment == "" {
-			return condition{}, "the path has an empty segment; write names and array indexes with single dots between them, such as data.lines.0.kind"
-		}
+	if slices.Contains(path, "") {
+		return condition{}, "the path has an empty segment; write names and array indexes with single dots between them, such as data.lines.0.kind"
+	}
+	if problem := misplaced(path); problem != "" {
+		return condition{}, problem
 	}
 	values, isList := e.value.([]any)
 	if !isList {
@@ -185,6 +188,44 @@ func compileCondition(e entry) (condition, string) {
 		}
 	}
 	return c, ""
+}
+
+// aside are the fields of the envelope beside data. They are texts.
+var aside = []string{"event", "companyId", "occurredAt", "actorId", "eventId"} //nolint:gochecknoglobals // a constant list
+
+const inData = "data"
+
+// misplaced says what is wrong with a path that leads nowhere in any envelope.
+func misplaced(path []string) string {
+	root, deeper := path[0], len(path) > 1
+	switch {
+	case root == inData && deeper, !deeper && slices.Contains(aside, root):
+		return ""
+	case root == inData:
+		return "can never match; name a field of it, such as data.status. " + pathRule()
+	}
+	whole := strings.Join(path, ".")
+	meant := apierr.Nearest(root, slices.Concat(aside, []string{inData}))
+	switch {
+	case meant == inData && deeper:
+		meant = inData + whole[len(root):]
+	case meant == inData || meant == "":
+		meant = inData + "." + whole
+	}
+	return fmt.Sprintf("can never match; did you mean %s? %s", meant, pathRule())
+}
+
+func pathRule() string {
+	return "A path begins with data. or is one of " + strings.Join(aside, ", ")
+}
+
+// DataFields calls see with each path into data, and the name of the field that it begins with.
+func (f *Filter) DataFields(see func(key, field string)) {
+	for _, c := range f.conditions {
+		if c.path[0] == inData {
+			see(strings.Join(c.path, "."), c.path[1])
+		}
+	}
 }
 
 // EventPattern is one entry of a subscription's event list: an exact name, a prefix such as order.* or

@@ -61,25 +61,31 @@ func TestFilterMatch(t *testing.T) {
 		require.Equal(t, want, f.Match(webhook.NewDoc([]byte(order))), filter)
 	}
 	require.True(t, (*webhook.Filter)(nil).Match(webhook.NewDoc(nil)))
-	f, _ := webhook.CompileFilter([]byte(`{"a":1}`))
-	require.False(t, f.Match(webhook.NewDoc([]byte(`{"a":1} x`))))
+	f, _ := webhook.CompileFilter([]byte(`{"data.a":1}`))
+	require.False(t, f.Match(webhook.NewDoc([]byte(`{"data":{"a":1}} x`))))
 }
 
 func TestFilterFaults(t *testing.T) {
 	t.Parallel()
 	keys := make([]string, 21)
 	for i := range keys {
-		keys[i] = fmt.Sprintf(`"k%d":1`, i)
+		keys[i] = fmt.Sprintf(`"data.k%d":1`, i)
 	}
 	for filter, want := range map[string][]string{
 		`[]`:                                {": the filter must be a JSON object"},
 		`"x"`:                               {": the filter must be a JSON object"},
 		`{"a":1`:                            {": the filter must be a JSON object"},
-		`{"data..x":1,"ok":1,".a":[]}`:      {"data..x: the path has an empty segment", ".a: the path has an empty segment"},
+		`{"data..x":1,"data.ok":1,".a":[]}`: {"data..x: the path has an empty segment", ".a: the path has an empty segment"},
 		`{"":1}`:                            {": the path has an empty segment"},
-		`{"a":[]}`:                          {"a: an empty array never matches"},
-		`{"a.b.c.d.e.f.g.h.i":1}`:           {"a.b.c.d.e.f.g.h.i: the path has 9 segments; at most 8"},
-		`{"a":1,"a":2}`:                     {"a: is a duplicate key"},
+		`{"data.a":[]}`:                     {"data.a: an empty array never matches"},
+		`{"data.b.c.d.e.f.g.h.i":1}`:        {"data.b.c.d.e.f.g.h.i: the path has 9 segments; at most 8"},
+		`{"data.a":1,"data.a":2}`:           {"data.a: is a duplicate key"},
+		`{"channel":"manual"}`:              {"channel: can never match; did you mean data.channel? A path begins with data. or is one of event, companyId, occurredAt, actorId, eventId"},
+		`{"lines.0.kind":"product"}`:        {"lines.0.kind: can never match; did you mean data.lines.0.kind?"},
+		`{"Data.status":"new"}`:             {"Data.status: can never match; did you mean data.status?"},
+		`{"eventID":"x","actor":"x"}`:       {"eventID: can never match; did you mean eventId?", "actor: can never match; did you mean actorId?"},
+		`{"event.name":"order.created"}`:    {"event.name: can never match; did you mean event?"},
+		`{"data":null}`:                     {"data: can never match; name a field of it, such as data.status."},
 		`{` + strings.Join(keys, ",") + `}`: {": the filter has 21 keys; at most 20"},
 	} {
 		f, faults := webhook.CompileFilter([]byte(filter))
@@ -199,10 +205,10 @@ func TestFilterAgainstModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		depth := rapid.IntRange(0, 3).Draw(t, "depth")
-		body := `{"a":` + jsonValue(depth).Draw(t, "a") + `,"b":` + jsonValue(0).Draw(t, "b") + `}`
+		body := `{"data":{"a":` + jsonValue(depth).Draw(t, "a") + `,"b":` + jsonValue(0).Draw(t, "b") + `}}`
 		paths := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string {
 			deeper := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "0", "1"}), 0, 2).Draw(t, "deeper")
-			return strings.Join(append([]string{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "root")}, deeper...), ".")
+			return strings.Join(append([]string{"data", rapid.SampledFrom([]string{"a", "b"}).Draw(t, "root")}, deeper...), ".")
 		}), 0, 2, rapid.ID[string]).Draw(t, "paths")
 		entries := make([]string, len(paths))
 		for i, p := range paths {
@@ -235,7 +241,7 @@ func TestFilterMatchesWhatTheEventHolds(t *testing.T) {
 
 func FuzzFilter(f *testing.F) {
 	f.Add(`{"data.status":"new"}`, order)
-	f.Add(`{"a":[1e5,{"b":null}]}`, `{"a":100000}`)
+	f.Add(`{"data.a":[1e5,{"b":null}]}`, `{"data":{"a":100000}}`)
 	f.Fuzz(func(t *testing.T, filter, body string) {
 		compiled, faults := webhook.CompileFilter([]byte(filter))
 		require.Equal(t, compiled == nil, len(faults) > 0)

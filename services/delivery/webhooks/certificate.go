@@ -13,7 +13,6 @@ import (
 
 // ClientCertificate is what is shown of the certificate with which the platform identifies itself to a receiver.
 type ClientCertificate struct {
-	jsontype.OrNull
 	Subject     string        `json:"subject"`
 	NotAfter    jsontype.Time `json:"notAfter" doc:"end of its validity"`
 	Fingerprint string        `json:"fingerprint" doc:"SHA-256 of the certificate, in hexadecimal"`

@@ -52,7 +52,7 @@ func (s *Service) Subscription(ctx context.Context, by access.Caller, id uuid.UU
 	return sub, s.showHealth(ctx, s.cfg.DB, by.Company, &sub)
 }
 
-// CreateSubscription adds a subscription. The company's 21st is 409 WEBHOOK_LIMIT_REACHED; one with the URL and the events
+// CreateSubscription adds a subscription. One more than the plan allows is 409 WEBHOOK_LIMIT_REACHED; one with the URL and the events
 // of another is 409 WEBHOOK_SUBSCRIPTION_EXISTS.
 func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.Caller, in SubscriptionInput) (SubscriptionWithSecret, error) {
 	if err := s.check(&in); err != nil {
@@ -66,7 +66,7 @@ func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.C
 	if err := lockCompany(ctx, tx, by.Company); err != nil {
 		return SubscriptionWithSecret{}, err
 	}
-	if err := checkAgainstOthers(ctx, tx, sub, true); err != nil {
+	if err := checkAgainstOthers(ctx, tx, by, sub, true); err != nil {
 		return SubscriptionWithSecret{}, err
 	}
 	if err := s.setHeaders(&sub, in.Headers); err != nil {
@@ -134,7 +134,7 @@ func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.C
 			return err
 		}
 		if moved || chosen {
-			return checkAgainstOthers(ctx, tx, *v, false)
+			return checkAgainstOthers(ctx, tx, by, *v, false)
 		}
 		return nil
 	})
@@ -212,8 +212,9 @@ func (s *Service) newSecret(sub *Subscription) (text string, err error) {
 func (s *Service) check(in *SubscriptionInput) error {
 	var faults apierr.Fields
 	s.checkURL(&faults, in.URL)
-	in.Events = texts(s.checkPatterns(&faults, in.Events))
-	in.Filter = checkFilter(&faults, in.Filter)
+	patterns := s.checkPatterns(&faults, in.Events)
+	in.Events = texts(patterns)
+	in.Filter = s.checkFilter(&faults, in.Filter, patterns)
 	in.Headers = checkHeaders(&faults, in.Headers)
 	in.ClientCertificate = s.checkCertificate(&faults, in.ClientCertificate, in.ClientKey)
 	return faults.Err()
@@ -224,8 +225,9 @@ func (s *Service) checkPatch(in *record.Patch[SubscriptionInput]) error {
 	if in.Sent(&in.Value.URL) {
 		s.checkURL(&faults, in.Value.URL)
 	}
-	in.Value.Events = texts(s.checkPatterns(&faults, in.Value.Events))
-	in.Value.Filter = checkFilter(&faults, in.Value.Filter)
+	patterns := s.checkPatterns(&faults, in.Value.Events)
+	in.Value.Events = texts(patterns)
+	in.Value.Filter = s.checkFilter(&faults, in.Value.Filter, patterns)
 	in.Value.Headers = checkHeaders(&faults, in.Value.Headers)
 	in.Value.ClientCertificate = s.checkCertificate(&faults, in.Value.ClientCertificate, in.Value.ClientKey)
 	return faults.Err()
@@ -271,7 +273,7 @@ type target struct {
 const sqlSelectTargets = `SELECT id, url, events FROM webhook_subscriptions WHERE company_id = $1`
 
 // checkAgainstOthers compares a new or changed subscription with the others of the company. The caller has locked the company.
-func checkAgainstOthers(ctx context.Context, tx *db.Tx, sub Subscription, isNew bool) error {
+func checkAgainstOthers(ctx context.Context, tx *db.Tx, by access.Caller, sub Subscription, isNew bool) error {
 	others, err := db.Collect(ctx, tx, "select subscriptions of company", pgx.RowToStructByPos[target], sqlSelectTargets, sub.CompanyID)
 	if err != nil {
 		return err
@@ -282,9 +284,10 @@ func checkAgainstOthers(ctx context.Context, tx *db.Tx, sub Subscription, isNew 
 				"subscription %s has the same url and events: change that one, or name other events", o.ID).With("subscriptionId", o.ID)
 		}
 	}
-	if isNew && len(others) >= MaxSubscriptions {
+	if isNew && len(others) >= by.Subscriptions {
 		return apierr.StateConflict("WEBHOOK_LIMIT_REACHED",
-			"a company has at most %d subscriptions: delete one that is no longer used", MaxSubscriptions).With("limit", MaxSubscriptions)
+			"a company with the plan %s has at most %d subscriptions: delete one that is no longer used, or ask the operators of the platform for another plan",
+			by.Plan, by.Subscriptions).With("limit", by.Subscriptions).With("plan", by.Plan)
 	}
 	return nil
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
-	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 )
 
 func TestLimitHoldsUnderParallelCreates(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	const tries = 40
+	const tries, most = 40, 20
+	r.Client = r.server.Caller(r.company(), func(p *access.Principal) { p.Plan, p.Subscriptions = "standard", most })
 	statuses := make([]int, tries)
 	var all sync.WaitGroup
 	for i := range tries {
@@ -35,12 +35,15 @@ func TestLimitHoldsUnderParallelCreates(t *testing.T) {
 	all.Wait()
 	made := len(slices.DeleteFunc(slices.Clone(statuses), func(s int) bool { return s != http.StatusCreated }))
 	refused := len(slices.DeleteFunc(slices.Clone(statuses), func(s int) bool { return s != http.StatusConflict }))
-	require.Equal(t, []int{webhooks.MaxSubscriptions, tries - webhooks.MaxSubscriptions}, []int{made, refused}, "%v", statuses)
+	require.Equal(t, []int{most, tries - most}, []int{made, refused}, "%v", statuses)
 
 	got := r.Do(t, "POST", subscriptions, map[string]any{"url": hook, "events": []string{"*"}}).Fault(409, "WEBHOOK_LIMIT_REACHED")
-	require.Equal(t, map[string]any{"limit": float64(webhooks.MaxSubscriptions)}, got["meta"])
+	require.Equal(t, map[string]any{"limit": float64(most), "plan": "standard"}, got["meta"])
+	require.Contains(t, got["message"], "the plan standard has at most 20 subscriptions")
 	page := r.Do(t, "GET", subscriptions, nil).OK(200)
-	require.Len(t, page["items"], webhooks.MaxSubscriptions)
+	require.Len(t, page["items"], most)
+	r.server.Caller(r.company()).Do(t, "POST", subscriptions, map[string]any{"url": hook, "events": []string{"*"}}).OK(201) // with a larger plan
+	r.Do(t, "POST", subscriptions, map[string]any{"url": hook + "/more", "events": []string{"*"}}).Fault(409, "WEBHOOK_LIMIT_REACHED")
 	other := r.server.Company()
 	require.Empty(t, other.Do(t, "GET", subscriptions, nil).OK(200)["items"])
 	other.Do(t, "POST", subscriptions, map[string]any{"url": hook, "events": []string{"*"}}).OK(201)

@@ -17,8 +17,8 @@ const deliveries = db.Table("deliveries")
 
 // The event log has a scope of its own: it shows more than webhooks.
 var (
-	group    = httpapi.Group{Tag: "Webhooks", Scope: "webhooks", Component: "core"}
-	logGroup = httpapi.Group{Tag: "Events", Scope: "events", Component: "core"}
+	group    = httpapi.Group{Tag: "Webhooks", About: "Subscriptions, which deliver events to receivers, and their deliveries.", Scope: "webhooks", Component: "core"}
+	logGroup = httpapi.Group{Tag: "Events", About: "The log of events, for clients that poll it.", Scope: "events", Component: "core"}
 )
 
 // Domain is what the domain declares of itself.
@@ -28,7 +28,7 @@ func Domain() domain.Domain {
 		Events: event.Declare(group.Component, group.Scope, tested, disabled),
 		Errors: []apierr.Doc{
 			{Status: 409, Code: "WEBHOOK_SUBSCRIPTION_EXISTS", Advice: "There is a subscription with this url and these events."},
-			{Status: 409, Code: "WEBHOOK_LIMIT_REACHED", Advice: "A company may have 20 subscriptions."},
+			{Status: 409, Code: "WEBHOOK_LIMIT_REACHED", Advice: "The plan of the company, in meta.plan, allows no more subscriptions than meta.limit. Delete one that is no longer used, or ask the operators of the platform for another plan."},
 			{Status: 409, Code: "WEBHOOK_NOT_ORDERED", Advice: "The subscription is not ordered: its deliveries do not wait for each other, and none can be skipped."},
 			{Status: 409, Code: "WEBHOOK_DELIVERY_OVER", Advice: "The delivery has arrived or failed. Nothing waits for it."},
 			{Status: 410, Code: "EVENTS_CURSOR_EXPIRED", Advice: "The cursor points before the oldest event that is kept, or was issued before the platform was restored from a backup. Get a cursor with start=now, re-read the resources, then go on from that cursor."},

@@ -37,7 +37,6 @@ type Explanation struct {
 
 // ExplainedDelivery is a delivery or null.
 type ExplainedDelivery struct {
-	jsontype.OrNull
 	DeliveryRecord
 }
 
@@ -53,8 +52,6 @@ const (
 
 // FilterMiss is a condition of a filter that an event does not meet.
 type FilterMiss struct {
-	jsontype.OrNull
-
 	Key     string          `json:"key" doc:"dot path into the envelope"`
 	Wanted  json.RawMessage `json:"wanted" doc:"the value, or the array of values, that must stand there"`
 	Found   json.RawMessage `json:"found" doc:"what stands there; null also where it is longer than 1 KiB"`
@@ -87,7 +84,7 @@ func (s *Service) Explain(ctx context.Context, by access.Caller, id uuid.UUID, i
 
 // EventDeliveries says what became of an event for each subscription of the company.
 func (s *Service) EventDeliveries(ctx context.Context, by access.Caller, event uuid.UUID) (*list.Page[Explanation], error) {
-	subs, err := items.Page(ctx, s.cfg.DB, by.Company, SubscriptionFilter{Params: list.Params{PageSize: MaxSubscriptions}})
+	subs, err := items.Page(ctx, s.cfg.DB, by.Company, SubscriptionFilter{Params: list.Params{PageSize: access.MaxSubscriptions}})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +93,7 @@ func (s *Service) EventDeliveries(ctx context.Context, by access.Caller, event u
 		return nil, err
 	}
 	total, page := int64(len(all)), 1
-	return &list.Page[Explanation]{Items: all, Total: &total, Page: &page, PageSize: MaxSubscriptions}, nil
+	return &list.Page[Explanation]{Items: all, Total: &total, Page: &page, PageSize: access.MaxSubscriptions}, nil
 }
 
 // question is everything that an explanation follows from.

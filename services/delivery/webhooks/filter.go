@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,9 @@ const (
 	maxExponent    = 300 // of a number: far beyond what an event has, within what both databases store
 )
 
-// checkFilter compiles a filter, to refuse one that the router could not use, and brings it to its canonical form.
-func checkFilter(faults *apierr.Fields, filter *jsontype.Object) *jsontype.Object {
+// checkFilter compiles a filter, to refuse one that the router could not use or that no event of the patterns can meet, and brings it
+// to its canonical form. No patterns stand for all events.
+func (s *Service) checkFilter(faults *apierr.Fields, filter *jsontype.Object, patterns []webhook.EventPattern) *jsontype.Object {
 	if filter == nil {
 		return nil
 	}
@@ -24,7 +26,7 @@ func checkFilter(faults *apierr.Fields, filter *jsontype.Object) *jsontype.Objec
 		faults.Add("filter", apierr.Length, "has %d bytes; at most %d are allowed", len(*filter), maxFilterBytes)
 		return nil
 	}
-	_, wrong := webhook.CompileFilter([]byte(*filter))
+	compiled, wrong := webhook.CompileFilter([]byte(*filter))
 	for _, f := range wrong {
 		field := "filter"
 		if f.Key != "" {
@@ -39,12 +41,36 @@ func checkFilter(faults *apierr.Fields, filter *jsontype.Object) *jsontype.Objec
 	if len(wrong) > 0 || dec.Decode(&conditions) != nil {
 		return nil
 	}
+	s.checkFields(faults, compiled, patterns)
 	for key, value := range conditions {
 		if problem := notStorable([]any{key, value}); problem != "" {
 			faults.Add("filter."+key, apierr.Format, "%s", problem)
 		}
 	}
 	return &canonical
+}
+
+// checkFields refuses paths that begin with a field which no event of the patterns has.
+func (s *Service) checkFields(faults *apierr.Fields, filter *webhook.Filter, patterns []webhook.EventPattern) {
+	if len(patterns) == 0 {
+		patterns = []webhook.EventPattern{webhook.Any}
+	}
+	var known []string
+	filter.DataFields(func(key, field string) {
+		if known == nil {
+			for _, t := range s.matching(patterns...) {
+				known = append(known, t.Fields()...)
+			}
+		}
+		if slices.Contains(known, field) {
+			return
+		}
+		hint := ""
+		if nearest := apierr.Nearest(field, known); nearest != "" {
+			hint = "; did you mean data." + nearest + "?"
+		}
+		faults.Add("filter."+key, apierr.Unknown, "can never match: the events have no field %s%s", field, hint)
+	})
 }
 
 // notStorable finds what is JSON but not a value that both databases keep.

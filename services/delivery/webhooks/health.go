@@ -25,8 +25,6 @@ type SubscriptionHealth struct {
 
 // ReceiverError is an attempt that failed.
 type ReceiverError struct {
-	jsontype.OrNull
-
 	At           jsontype.Time `json:"at"`
 	DeliveryID   uuid.UUID     `json:"deliveryId" format:"uuid"`
 	Attempt      int           `json:"attempt"`

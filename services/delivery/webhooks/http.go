@@ -22,7 +22,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Newest first, with the state of each receiver; secrets are not in it."))
 	httpapi.Create(r, "/webhooks/subscriptions", "createWebhookSubscription", "Create a subscription", s.CreateSubscription, showsSecret,
 		httpapi.Doc("Events that occur from now on are sent, signed, to `url`; the secret is shown only here and in a repeat with the same idempotency key. "+
-			"Fails with `WEBHOOK_LIMIT_REACHED` above 20 subscriptions, `WEBHOOK_SUBSCRIPTION_EXISTS` for the same url and events, and `AUTH_API_SCOPE_INSUFFICIENT` for events that the token may not read."))
+			"Fails with `WEBHOOK_LIMIT_REACHED` above the subscriptions that the plan allows, `WEBHOOK_SUBSCRIPTION_EXISTS` for the same url and events, and `AUTH_API_SCOPE_INSUFFICIENT` for events that the token may not read."))
 	httpapi.Get(r, "/webhooks/subscriptions/{id}", "getWebhookSubscription", "Read a subscription", s.Subscription,
 		httpapi.Doc("Its settings and the health of its receiver; the secret cannot be read again. "+
 			"Fails with `WEBHOOK_SUBSCRIPTION_NOT_FOUND`."))
@@ -90,14 +90,16 @@ type listEventsRequest struct {
 	Cursor string `query:"cursor" maxLength:"200" doc:"nextCursor of the page before; none = from the oldest event"`
 	Start  string `query:"start" enum:"oldest,now" default:"oldest" doc:"where to begin without a cursor; now = no events, only a cursor that everything later follows"`
 	list.PageLimit
-	Events   []string   `query:"events" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"comma list of names and prefixes such as order.*"`
-	DateFrom *list.From `query:"dateFrom" doc:"earliest occurredAt"`
-	DateTo   *list.To   `query:"dateTo" doc:"latest occurredAt"`
-	EntityID *uuid.UUID `query:"entityId" format:"uuid" doc:"the record that the events are about"`
+	Events     []string   `query:"events" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"comma list of names and prefixes such as order.*"`
+	DateFrom   *list.From `query:"dateFrom" doc:"earliest occurredAt"`
+	DateTo     *list.To   `query:"dateTo" doc:"latest occurredAt"`
+	EntityID   *uuid.UUID `query:"entityId" format:"uuid" doc:"the record that the events are about"`
+	ExcludeOwn bool       `query:"excludeOwn" doc:"leave out what the token itself has caused: events whose actorId is that of GET /token"`
+	Order      string     `query:"order" enum:"asc,desc" default:"asc" doc:"desc = the latest first; nextCursor then leads to earlier events"`
 }
 
 func (s *Service) httpListEvents(ctx context.Context, in *listEventsRequest) (*httpapi.Reply[EventPage], error) {
-	q := LogQuery{Cursor: in.Cursor, Now: in.Start == "now", Limit: in.Records(), Events: in.Events}
+	q := LogQuery{Cursor: in.Cursor, Now: in.Start == "now", Limit: in.Records(), Events: in.Events, ExcludeOwn: in.ExcludeOwn, Newest: in.Order == "desc"}
 	if in.DateFrom != nil {
 		q.From = time.Time(*in.DateFrom)
 	}

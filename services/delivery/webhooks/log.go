@@ -6,7 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +50,9 @@ type LogQuery struct {
 	Events   []string // names and wildcards
 	From, To time.Time
 	EntityID uuid.UUID
+
+	ExcludeOwn bool // leave out what the caller has caused
+	Newest     bool // the latest first; the cursor leads to earlier events
 }
 
 // Log reads the events that the caller may see, in the order of their commits, as JSON of an [EventPage]. The envelopes are
@@ -56,17 +62,21 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 	if in.Now && in.Cursor != "" {
 		return nil, apierr.InvalidField("start", apierr.Conflict, "must not be given together with cursor, which says where to go on")
 	}
-	now := s.cfg.DB.Now()
-	cursor, err := parseCursor(by.Company, in.Cursor)
-	if err != nil {
-		return nil, err
+	if !in.From.IsZero() && !in.To.IsZero() && in.From.After(in.To) {
+		return nil, apierr.InvalidField("dateFrom", apierr.Conflict, "must not be after dateTo")
 	}
 	names, all, err := s.readable(by, in.Events)
 	if err != nil {
 		return nil, err
 	}
-	if !in.From.IsZero() && !in.To.IsZero() && in.From.After(in.To) {
-		return nil, apierr.InvalidField("dateFrom", apierr.Conflict, "must not be after dateTo")
+	filter := outbox.LogFilter{Events: names, From: in.From, To: in.To, EntityID: in.EntityID}
+	if in.Newest {
+		return s.logBackwards(ctx, by, in, filter, all || len(names) > 0)
+	}
+	now := s.cfg.DB.Now()
+	cursor, err := parseCursor(by.Company, in.Cursor)
+	if err != nil {
+		return nil, err
 	}
 	if cursor.Expired(now, s.cfg.Policy.EventRetention) {
 		return nil, cursorExpired("age", fmt.Sprintf("events behind the cursor are no longer in the log, which keeps them for %s", span(s.cfg.Policy.EventRetention)))
@@ -74,7 +84,6 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 	var entries []outbox.LogEntry
 	var more bool
 	if !in.Now && (all || len(names) > 0) {
-		filter := outbox.LogFilter{Events: names, From: in.From, To: in.To, EntityID: in.EntityID}
 		if entries, more, err = outbox.ReadLog(ctx, s.cfg.DB, by.Company, cursor.After, in.Limit, filter); err != nil {
 			return nil, err
 		}
@@ -94,7 +103,64 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 			return nil, err
 		}
 	}
-	return writePage(entries, cursorText(by.Company, cursor.Next(entries, more, now)), more), nil
+	next := cursorText(by.Company, cursor.Next(entries, more, now))
+	return writePage(in.without(by, entries), next, more), nil
+}
+
+// logBackwards is [Service.Log] from the end of the log. A cursor is a position in front of which the page ends; what has been removed
+// by then lies behind its end, so that no cursor expires.
+func (s *Service) logBackwards(ctx context.Context, by access.Caller, in LogQuery, filter outbox.LogFilter, readable bool) ([]byte, error) {
+	if in.Now {
+		return nil, apierr.InvalidField("start", apierr.Conflict, "must not be given together with order=desc, which begins at the end of the log")
+	}
+	before, err := parsePosition(by.Company, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	var entries []outbox.LogEntry
+	var more bool
+	if readable {
+		if entries, more, err = outbox.ReadLogBackwards(ctx, s.cfg.DB, by.Company, before, in.Limit, filter); err != nil {
+			return nil, err
+		}
+	}
+	if len(entries) > 0 {
+		before = entries[len(entries)-1].Seq
+	}
+	return writePage(in.without(by, entries), positionText(by.Company, before), more), nil
+}
+
+// without leaves out what the caller has caused, if the query says so. The page may become short; its cursor is behind all of it.
+func (q LogQuery) without(by access.Caller, entries []outbox.LogEntry) []outbox.LogEntry {
+	if !q.ExcludeOwn {
+		return entries
+	}
+	own := by.Actor.String()
+	return slices.DeleteFunc(entries, func(e outbox.LogEntry) bool { return actorOf(e.Body) == own })
+}
+
+// backwards marks the cursors of a log that is read from its end: no other begins with it.
+const backwards = "<"
+
+// positionText is a cursor of [Service.logBackwards].
+func positionText(company tenant.ID, before int64) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(company.String() + "/" + backwards + strconv.FormatInt(before, 36)))
+}
+
+// parsePosition reads what [positionText] wrote; "" is the end of the log.
+func parsePosition(company tenant.ID, text string) (before int64, err error) {
+	if text == "" {
+		return math.MaxInt64, nil
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		if position, ok := strings.CutPrefix(string(plain), company.String()+"/"+backwards); ok {
+			if before, err = strconv.ParseInt(position, 36, 64); err == nil {
+				return before, nil
+			}
+		}
+	}
+	return 0, apierr.InvalidField("cursor", apierr.Format, "is not one that this log gave out to this company with order=desc; start again without it")
 }
 
 // span is a duration in a sentence: 30 days, 36h0m0s.

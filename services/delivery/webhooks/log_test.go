@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -238,4 +239,73 @@ func TestEventTypes(t *testing.T) {
 	require.Len(t, types, len(registry().All()))
 	require.Equal(t, webhooks.EventType{Event: "order.created", Component: "orders", Description: "An order was created.", SchemaRef: "events/order.created.schema.json"}, types[0])
 	require.Equal(t, "webhook.test", types[len(types)-1].Event)
+}
+
+// A token that writes and reads leaves out what it has written itself.
+func TestLogWithoutOwnEvents(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	own, now := r.Principal.Actor.String(), time.Now().UTC()
+	var others []string
+	for i := range 12 {
+		actor := "system"
+		if i%3 > 0 {
+			actor = own
+		}
+		id, _ := r.logAs("order.created", actor, uuid.New(), map[string]any{"actorId": own}, now)
+		if actor != own {
+			others = append(others, id.String())
+		}
+	}
+	for _, order := range []string{"asc", "desc"} {
+		var got []string
+		query := "excludeOwn=true&limit=5&order=" + order
+		for page := readLog(t, r.Client, query); ; page = readLog(t, r.Client, query+"&cursor="+url.QueryEscape(page.NextCursor)) {
+			got = append(got, page.ids(t)...)
+			if !page.HasMore {
+				break
+			}
+		}
+		want := slices.Clone(others)
+		if order == "desc" {
+			slices.Reverse(want)
+		}
+		require.Equal(t, want, got, order)
+	}
+	require.Len(t, readLog(t, r.Client, "").Items, 12)
+}
+
+// Read from its end, the log has the same events in the reverse order, whatever is asked for.
+func TestLogBackwards(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	day := time.Now().UTC().Truncate(24 * time.Hour).Add(-48 * time.Hour)
+	entity := uuid.New()
+	for i := range 11 {
+		r.log([]string{"order.created", "product.created"}[i%2], []uuid.UUID{entity, uuid.New()}[i%3%2], day.Add(time.Duration(i)*time.Hour))
+	}
+	all := func(filter, order string) (ids []string) {
+		query := "limit=2&order=" + order + "&" + filter
+		page := readLog(t, r.Client, query)
+		for ids = page.ids(t); page.HasMore; ids = append(ids, page.ids(t)...) {
+			page = readLog(t, r.Client, query+"&cursor="+url.QueryEscape(page.NextCursor))
+		}
+		require.Empty(t, readLog(t, r.Client, query+"&cursor="+url.QueryEscape(page.NextCursor)).Items)
+		return ids
+	}
+	for _, filter := range []string{
+		"", "events=order.*", "entityId=" + entity.String(), "dateFrom=" + day.Add(3*time.Hour).Format(time.RFC3339) + "&dateTo=" + day.Add(7*time.Hour).Format(time.RFC3339),
+		"entityId=" + uuid.NewString(),
+	} {
+		want := all(filter, "asc")
+		slices.Reverse(want)
+		require.Equal(t, want, all(filter, "desc"), filter)
+	}
+	forward, back := readLog(t, r.Client, "limit=1").NextCursor, readLog(t, r.Client, "limit=1&order=desc").NextCursor
+	for _, query := range []string{"order=desc&cursor=" + url.QueryEscape(forward), "cursor=" + url.QueryEscape(back), "order=desc&start=now", "order=desc&cursor=x"} {
+		r.Do(t, "GET", "/events?"+query, nil).Fault(400, "VALIDATION_ERROR")
+	}
+	stranger := setup(t)
+	stranger.Do(t, "GET", "/events?order=desc&cursor="+url.QueryEscape(back), nil).Fault(400, "VALIDATION_ERROR")
+	require.Empty(t, readLog(t, stranger.Client, "order=desc").Items)
 }

@@ -112,10 +112,18 @@ func (q *TailQuery) causedBy(e Logged) bool {
 	if q.Actor == "" {
 		return true
 	}
+	return actorOf(e.Body) == q.Actor
+}
+
+// actorOf returns who caused an event; "" for a body that is none.
+func actorOf(body []byte) string {
 	var envelope struct {
 		ActorID string `json:"actorId"`
 	}
-	return json.Unmarshal(e.Body, &envelope) == nil && envelope.ActorID == q.Actor
+	if json.Unmarshal(body, &envelope) != nil {
+		return ""
+	}
+	return envelope.ActorID
 }
 
 // tailAmong is [Service.Tail] among events that are known by their ids.

@@ -24,8 +24,9 @@ func (s *Service) Preview(ctx context.Context, by access.Caller, in Subscription
 	if len(in.Events) == 0 {
 		faults.Add("events", apierr.Required, "names at least one event")
 	}
-	in.Events = texts(s.checkPatterns(&faults, in.Events))
-	in.Filter = checkFilter(&faults, in.Filter)
+	patterns := s.checkPatterns(&faults, in.Events)
+	in.Events = texts(patterns)
+	in.Filter = s.checkFilter(&faults, in.Filter, patterns)
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}

@@ -18,9 +18,6 @@ import (
 
 const webhookSubscriptions = db.Table("webhook_subscriptions")
 
-// MaxSubscriptions is how many subscriptions a company may have.
-const MaxSubscriptions = 20
-
 // States of a subscription. A paused one collects deliveries until it is resumed or their time is over; a disabled one,
 // which the platform took out of service after days of failures, collects none.
 const (

@@ -36,8 +36,19 @@ const (
 	hook          = "https://receiver.example.com/hook"
 )
 
+// note has the fields that filters of the tests name.
 type note struct {
-	ID uuid.UUID `json:"id"`
+	ID       uuid.UUID         `json:"id"`
+	Status   string            `json:"status"`
+	Kind     string            `json:"kind"`
+	Channel  string            `json:"channel"`
+	Zone     int               `json:"zone"`
+	Total    int               `json:"total"`
+	Lines    []note            `json:"lines"`
+	Metadata map[string]string `json:"metadata"`
+	Missing  *string           `json:"missing"`
+	X        any               `json:"x"`
+	Umlaut   string            `json:"é"`
 }
 
 func registry() *event.Registry {
@@ -245,7 +256,9 @@ func TestSubscriptionInputFaults(t *testing.T) {
 		{"bad pattern", "events", `["*.created","Order created"]`, map[string]string{"events[0]": "FORMAT", "events[1]": "FORMAT"}},
 		{"number as event", "events", `[1]`, map[string]string{"events[0]": "TYPE"}},
 		{"filter array", "filter", `[1]`, map[string]string{"filter": "TYPE"}},
-		{"filter paths", "filter", `{"a..b":1,"data.x":[],"ok":1}`, map[string]string{"filter.a..b": "FORMAT", "filter.data.x": "FORMAT"}},
+		{"filter paths", "filter", `{"a..b":1,"data.x":[],"event":1}`, map[string]string{"filter.a..b": "FORMAT", "filter.data.x": "FORMAT"}},
+		{"filter beside data", "filter", `{"channel":"manual"}`, map[string]string{"filter.channel": "FORMAT"}},
+		{"filter on no field", "filter", `{"data.chanel":"manual","data.truncated":true,"data.metadata.shop":"1"}`, map[string]string{"filter.data.chanel": "UNKNOWN"}},
 		{"filter with U+0000", "filter", `{"data.x":["\u0000"]}`, map[string]string{"filter.data.x[0]": "FORMAT"}},
 		{"filter key with U+0000", "filter", `{"data.x":{"a\u0000":1}}`, map[string]string{"filter.data.x.a\x00": "FORMAT"}},
 		{"filter number", "filter", `{"data.x":1e200000}`, map[string]string{"filter.data.x": "FORMAT"}},

@@ -26,8 +26,10 @@ const ahead = 14
 func (s *shop) planBookings(ctx context.Context) error {
 	var stands []stand
 	err := s.setup.tx(ctx, "resources", func(ctx context.Context, tx *db.Tx) (err error) {
-		stands, err = s.makeResources(ctx, tx)
-		return err
+		if stands, err = s.makeResources(ctx, tx); err != nil {
+			return err
+		}
+		return s.planDaysOff(ctx, tx, stands[0])
 	})
 	if err != nil {
 		return err
@@ -84,12 +86,29 @@ func (s *shop) makeResources(ctx context.Context, tx *db.Tx) (stands []stand, er
 	}
 	add(scheduling.ResourceFields{
 		Type: "seat", Name: "Fitting studio", Description: new("Treadmill, cameras and a chair for one more"), Capacity: new(int32(2)),
-		SlotStepMinutes: 30, Color: new("#1F6FEB"), SortOrder: 100,
+		SlotStepMinutes: 30, Color: new("#1F6FEB"), SortOrder: 100, BufferBeforeMinutes: 10, BufferAfterMinutes: 15,
 	}, studio, 8)
 	add(scheduling.ResourceFields{
 		Type: "equipment", Name: "Rental e-bikes", Description: new("Four Volta City"), ParallelBookings: 4, SlotStepMinutes: 120, Color: new("#1A7F37"), SortOrder: 110,
 	}, nil, 12)
 	return stands, err
+}
+
+// planDaysOff closes the shop for a day, and lets somebody be away, behind the last booking.
+func (s *shop) planDaysOff(ctx context.Context, tx *db.Tx, away stand) error {
+	on := func(i int) jsontype.Date {
+		year, month, day := s.day(s.scale.days + ahead + i).Date()
+		return jsontype.Date(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
+	}
+	for _, e := range []scheduling.ExceptionFields{
+		{Name: "Stocktaking", DateFrom: on(1), Hours: []scheduling.OpenHours{{From: "14:00", To: "18:00"}}},
+		{Name: "Holiday", ResourceID: &away.id, DateFrom: on(4), DateTo: on(11)},
+	} {
+		if _, err := s.setup.Scheduling.CreateException(ctx, tx, s.cfg.Office, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openingHours are Monday to Friday from 9 to 18 and Saturday from 9 to 14.

@@ -123,7 +123,7 @@ func (s *shop) makeProduct(ctx context.Context, tx *db.Tx, all axes, p product, 
 	made, err := s.setup.Catalog.CreateProduct(ctx, tx, s.cfg.Office, catalog.ProductInput{
 		ProductFields: catalog.ProductFields{
 			Name: p.name, NameI18n: map[string]string{"de": p.german}, Description: &p.about, Brand: &p.brand, CategoryID: new(s.categories[p.category]),
-			Price: p.price, Cost: p.cost, HasStock: true, DefaultSupplierID: &s.suppliers[p.supplier], Emoji: &p.emoji,
+			Price: p.price, Cost: p.cost, TaxRateID: &s.taxRate, HasStock: true, DefaultSupplierID: &s.suppliers[p.supplier], Emoji: &p.emoji,
 			PhotoFileIDs: photos,
 		},
 		Attributes: p.values(all),

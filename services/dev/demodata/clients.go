@@ -62,6 +62,21 @@ func (s *shop) makeClients(ctx context.Context) error {
 		})
 		s.setup.tick()
 	}
+	if err != nil {
+		return err
+	}
+	return s.setup.tx(ctx, "duplicate", s.mergeDuplicate)
+}
+
+// mergeDuplicate makes a client that gave another name on the phone, and merges it into the one that it is.
+func (s *shop) mergeDuplicate(ctx context.Context, tx *db.Tx) error {
+	in, _ := s.describe(0)
+	in.DisplayName, in.FirstName, in.External = *in.LastName, nil, elsewhere("telephone", "caller-17", "list", "callers")
+	made, err := s.setup.Clients.Create(ctx, tx, s.cfg.Office, in)
+	if err != nil {
+		return err
+	}
+	_, err = s.setup.Clients.Merge(ctx, tx, s.cfg.Office, made.ID, clients.MergeInput{IntoID: s.clients[0].id})
 	return err
 }
 

@@ -19,16 +19,22 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/catalog"
 	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/business/counts"
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/business/files"
 	"github.com/tradegrid/tradegrid/services/business/leads"
 	"github.com/tradegrid/tradegrid/services/business/orders"
+	"github.com/tradegrid/tradegrid/services/business/purchases"
 	"github.com/tradegrid/tradegrid/services/business/receipts"
+	"github.com/tradegrid/tradegrid/services/business/returns"
 	"github.com/tradegrid/tradegrid/services/business/sales"
 	"github.com/tradegrid/tradegrid/services/business/scheduling"
 	"github.com/tradegrid/tradegrid/services/business/servicecatalog"
 	"github.com/tradegrid/tradegrid/services/business/suppliers"
+	"github.com/tradegrid/tradegrid/services/business/taxes"
+	"github.com/tradegrid/tradegrid/services/business/transfers"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
+	"github.com/tradegrid/tradegrid/services/business/writeoffs"
 )
 
 // Sizes of a company.
@@ -50,7 +56,13 @@ type Services struct {
 	Clients    *clients.Service
 	Warehouse  *warehouse.Service
 	Suppliers  *suppliers.Service
+	Purchases  *purchases.Service
+	Taxes      *taxes.Service
 	Receipts   *receipts.Service
+	Transfers  *transfers.Service
+	Writeoffs  *writeoffs.Service
+	Counts     *counts.Service
+	Returns    *returns.Service
 	Leads      *leads.Service
 	Orders     *orders.Service
 	Deals      *deals.Service
@@ -109,6 +121,7 @@ type shop struct {
 
 	categories map[string]uuid.UUID
 	suppliers  []uuid.UUID
+	taxRate    uuid.UUID    // the standard one
 	warehouses [2]uuid.UUID // shop, depot
 	goods      []*good
 	stocked    []*good // the shop has some of them
@@ -172,7 +185,11 @@ func (s *shop) makeOwn(ctx context.Context) error {
 	for _, supplier := range page.Items {
 		s.suppliers = append(s.suppliers, supplier.ID)
 	}
-	return nil
+	rates, err := s.setup.Taxes.List(ctx, s.cfg.Office, taxes.Filter{Params: list.Params{PageSize: 1}, Kind: []string{"standard"}, Sort: "createdAt"})
+	if err == nil {
+		s.taxRate = rates.Items[0].ID
+	}
+	return err
 }
 
 // chance is true in that many of a hundred cases.

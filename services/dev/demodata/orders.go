@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/codes"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/trade"
@@ -69,7 +70,7 @@ func (s *shop) planOrder(at time.Time) {
 	c := pick(s, s.clients)
 	in.CustomerID, o.customer = &c.id, c.id
 	in.AssignedToID = &s.cfg.Staff[s.rng.IntN(len(s.cfg.Staff))]
-	in.Channel, in.Source = new(pick(s, []string{"manual", "public_link", "phone"})), new(pick(s, []string{"shop", "website", "phone"}))
+	in.Channel, in.Source = new(pick(s, []string{"manual", "public_link", "phone", codes.DemoChannel})), new(pick(s, []string{"shop", "website", "phone"}))
 	in.DueAt = new(jsontype.At(at.Add(time.Duration(48+s.rng.IntN(72)) * time.Hour)))
 	for _, item := range s.basket(3, s.chance(25)) {
 		in.Items = append(in.Items, orders.LineInput{Input: item})
@@ -79,10 +80,11 @@ func (s *shop) planOrder(at time.Time) {
 	}
 	if s.chance(15) {
 		in.DiscountPercent = money.Percent(pick(s, []int{300, 500, 1000}))
+		in.CouponCode = new("RIDE")
 	}
 	delivered := c.address != nil && in.Items[0].Kind == trade.KindProduct && s.chance(45)
 	if delivered {
-		in.DeliveryMethod, in.AddressID, in.DeliveryCost = new("courier"), c.address, 490
+		in.DeliveryMethod, in.AddressID, in.DeliveryCost = new(pick(s, []string{"courier", "courier", "courier", codes.DemoMethod})), c.address, 490
 	} else if s.chance(50) {
 		in.DeliveryMethod = new("pickup")
 	}
@@ -128,8 +130,11 @@ func (o *order) planRest(at time.Time, delivered bool) {
 	}
 	later(1, 20)
 	o.pay(at, "completed", func() bool { return !early && !o.isLarge() })
-	if o.n%7 == 0 {
-		o.refund(at.AddDate(0, 0, 7)) // the shop is open then, too
+	switch { // the shop is open then, too
+	case o.n%7 == 0:
+		o.refund(at.AddDate(0, 0, 7))
+	case o.n%5 == 3:
+		o.giveBack(at.AddDate(0, 0, 7))
 	}
 }
 
@@ -145,7 +150,7 @@ func (o *order) do(at time.Time, what string, fn change) {
 
 func (o *order) move(at time.Time, to string) {
 	o.do(at, to, func(ctx context.Context, l *lane, tx *db.Tx) error {
-		_, err := l.Orders.Move(ctx, tx, o.cfg.Office, o.id, to)
+		_, err := l.Orders.Move(ctx, tx, o.cfg.Office, o.id, to, orders.MoveInput{})
 		return err
 	})
 }
@@ -168,7 +173,7 @@ func (o *order) pay(at time.Time, to string, then func() bool) {
 			}
 			o.payment = p.ID
 		}
-		_, err := l.Orders.Move(ctx, tx, o.cfg.Office, o.id, to)
+		_, err := l.Orders.Move(ctx, tx, o.cfg.Office, o.id, to, orders.MoveInput{})
 		return err
 	})
 }
@@ -195,6 +200,24 @@ func (o *order) refund(at time.Time) {
 		}
 		_, err := l.Orders.Refund(ctx, tx, o.cfg.Office, o.id, o.payment, orders.RefundInput{Amount: &amount, Reason: new("The bell was missing")})
 		return err
+	})
+}
+
+// giveBack plans that the first line of the order comes back, if it was paid, and its money goes back.
+func (o *order) giveBack(at time.Time) {
+	o.agenda.add(at, laneOf(o.customer), func(ctx context.Context, l *lane) error {
+		line := o.made.Lines[0]
+		amount := min(line.Total, o.made.AmountDue)
+		if o.payment == uuid.Nil || amount == 0 {
+			return nil
+		}
+		return l.tx(ctx, "order return", func(ctx context.Context, tx *db.Tx) error {
+			_, err := l.Orders.Return(ctx, tx, o.cfg.Office, o.id, orders.ReturnInput{
+				Items: []orders.ReturnItem{{OrderLineID: line.ID, Qty: line.Qty}}, Reason: new("It does not fit"),
+				Refunds: []orders.ReturnRefund{{PaymentID: o.payment, Amount: &amount}},
+			})
+			return err
+		})
 	})
 }
 

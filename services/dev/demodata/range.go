@@ -79,7 +79,7 @@ func (s *shop) makeSeries(ctx context.Context, l *lane, tx *db.Tx, i, from, to i
 			SKU:  fmt.Sprintf("%s-%05d", line.prefix, 10_001+n), // not a generated one, which would make the transactions wait for each other
 			Name: fmt.Sprintf("%s %s %d", line.name, model, 100+n/(len(seriesBrands)*len(seriesModels))*10), Brand: &brand, Model: &model,
 			CategoryID: new(s.categories[line.category]), Price: price, Cost: price * 55 / 100, HasStock: true,
-			DefaultSupplierID: &s.suppliers[line.supplier], Emoji: &line.emoji, External: elsewhere("webshop", fmt.Sprintf("%s-%d", line.prefix, n), "shelf", fmt.Sprint("R", n%12+1)),
+			TaxRateID: &s.taxRate, DefaultSupplierID: &s.suppliers[line.supplier], Emoji: &line.emoji, External: elsewhere("webshop", fmt.Sprintf("%s-%d", line.prefix, n), "shelf", fmt.Sprint("R", n%12+1)),
 		}})
 		if err != nil {
 			return nil, err

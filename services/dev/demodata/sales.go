@@ -42,7 +42,7 @@ func (s *shop) planShift(opens, closes time.Time, today bool) {
 		sh.cashier = &s.cfg.Staff[opens.YearDay()%n]
 	}
 	sh.do(opens, "open", func(ctx context.Context, l *lane, tx *db.Tx) error {
-		made, err := l.Sales.OpenShift(ctx, tx, s.cfg.Till, sales.ShiftFields{OpeningCash: 150_00, CashierID: sh.cashier})
+		made, err := l.Sales.OpenShift(ctx, tx, s.cfg.Till, sales.OpenInput{ShiftFields: sales.ShiftFields{OpeningCash: 150_00, CashierID: sh.cashier}})
 		sh.id = made.ID
 		return err
 	})
@@ -54,6 +54,7 @@ func (s *shop) planShift(opens, closes time.Time, today bool) {
 	}
 	sh.moveCash(opens.Add(30*time.Minute), sales.CashFields{Type: "in", Amount: 50_00, Reason: "change from the bank"})
 	if today {
+		sh.putAside(closes.Add(-20 * time.Minute))
 		return
 	}
 	sh.moveCash(closes.Add(-30*time.Minute), sales.CashFields{Type: "out", Amount: 100_00, Reason: "bank deposit"})
@@ -154,4 +155,14 @@ func (s *shop) priceOf(ref uuid.UUID) money.Amount {
 		}
 	}
 	return s.priced[ref]
+}
+
+// putAside parks the cart of somebody who comes back.
+func (sh *shift) putAside(at time.Time) {
+	sh.do(at, "put aside", func(ctx context.Context, l *lane, tx *db.Tx) error {
+		_, err := l.Sales.CreateDraft(ctx, tx, sh.cfg.Till, sales.DraftFields{Name: "Blue jacket, comes back at noon", Sale: sales.DraftSale{Items: []sales.LineInput{
+			{Input: lineitem.Input{Kind: "custom", Name: new("Bottle cage, fitted"), UnitPrice: new(money.Amount(18_90))}},
+		}}})
+		return err
+	})
 }

@@ -54,7 +54,7 @@ func (s *shop) makeServices(ctx context.Context) error {
 			made, err := s.setup.Offerings.Create(ctx, tx, s.cfg.Office, servicecatalog.OfferingInput{
 				Fields: servicecatalog.Fields{
 					Name: j.name, NameI18n: map[string]string{"de": j.german}, CategoryID: new(s.categories["Workshop"]),
-					PriceModel: j.model, Price: j.price, DurationMinutes: &j.minutes,
+					PriceModel: j.model, Price: j.price, TaxRateID: &s.taxRate, DurationMinutes: &j.minutes,
 				},
 				CostItems: j.costs,
 			})

@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/business/receipts"
+	"github.com/tradegrid/tradegrid/services/business/stockdoc"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 )
 
@@ -40,6 +41,7 @@ func (s *shop) makeStock(ctx context.Context) error {
 		}
 	}
 	s.planDeliveries()
+	s.planStockDocuments()
 	for _, g := range s.goods {
 		if g.stock > 0 {
 			s.stocked = append(s.stocked, g)
@@ -61,7 +63,7 @@ func (s *shop) receive(ctx context.Context, supplier int) error {
 				pieces = g.stock / 2
 			}
 			if g.from == supplier && pieces > 0 && (at == 0 || i < s.described) {
-				lines = append(lines, receipts.LineInput{ProductID: g.product, VariantID: g.variant, Qty: money.Units(pieces)})
+				lines = append(lines, lineOf(g, pieces))
 			}
 		}
 		for len(lines) > 0 {
@@ -74,6 +76,12 @@ func (s *shop) receive(ctx context.Context, supplier int) error {
 		}
 	}
 	return nil
+}
+
+func lineOf(g *good, pieces int64) receipts.LineInput {
+	return receipts.LineInput{CostInput: stockdoc.CostInput{QtyInput: stockdoc.QtyInput{
+		ItemInput: stockdoc.ItemInput{ProductID: &g.product, VariantID: g.variant}, Qty: money.Units(pieces),
+	}}}
 }
 
 func (s *shop) post(ctx context.Context, l *lane, in receipts.Input) (id uuid.UUID, err error) {
@@ -95,7 +103,7 @@ func (s *shop) planDeliveries() {
 		var lines []receipts.LineInput
 		for _, g := range s.goods {
 			if g.from == supplier && g.stock >= 40 && len(lines) < 8 && s.chance(60) {
-				lines = append(lines, receipts.LineInput{ProductID: g.product, VariantID: g.variant, Qty: money.Units(10 + s.rng.Int64N(4)*5)})
+				lines = append(lines, lineOf(g, 10+s.rng.Int64N(4)*5))
 			}
 		}
 		if len(lines) == 0 {
@@ -132,16 +140,16 @@ func (s *shop) postTwice(at time.Time, in receipts.Input) {
 func (s *shop) countStock(ctx context.Context) error {
 	return s.setup.tx(ctx, "stocktaking", func(ctx context.Context, tx *db.Tx) error {
 		for i, g := range s.goods[:s.described] {
+			g.left = g.stock
 			in := warehouse.Adjustment{
-				ProductID: g.product, VariantID: g.variant, WarehouseID: s.warehouses[0], TargetQty: g.stock, Reason: "Stocktaking", ReorderPoint: new(money.Units(g.reorder)),
+				ProductID: g.product, VariantID: g.variant, WarehouseID: s.warehouses[0], TargetQty: &g.left, Reason: "Stocktaking", ReorderPoint: new(money.Units(g.reorder)),
 			}
 			switch {
 			case i%9 == 4:
-				in.TargetQty, in.Reason = g.stock-1, "Damaged in transit"
+				g.left, in.Reason = g.stock-1, "Damaged in transit"
 			case i%13 == 6: // a few goods are about to run out
-				in.TargetQty, in.Reason = g.reorder, "Returned to the supplier"
+				g.left, in.Reason = g.reorder, "Returned to the supplier"
 			}
-			g.left = in.TargetQty
 			if _, err := s.setup.Warehouse.SetStock(ctx, tx, s.cfg.Office, in); err != nil {
 				return err
 			}

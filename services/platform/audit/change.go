@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -24,9 +25,10 @@ type Change struct {
 	Operation string        `json:"operation" doc:"operationId"`
 	CompanyID *tenant.ID    `json:"companyId" format:"uuid" db:"of_company" doc:"null = the operation is about the platform"`
 	EntityID  *string       `json:"entityId" doc:"id of the record that was created or changed"`
+	Name      *string       `json:"entityName" db:"entity_name" doc:"name of the record, or its number; null if it has none"`
 	RequestID string        `json:"requestId"`
 	Body      *string       `json:"body" doc:"the JSON that the operator sent, without the values of secret fields; null if there was none, or it is longer than 64 KiB"`
-	Before    *string       `json:"before" doc:"the JSON of the record before a change that was made in the console; null = it is not known, or longer than 64 KiB"`
+	Before    *string       `json:"before" doc:"the JSON of the changed fields before the change; null = nothing was changed, it is not known, or longer than 64 KiB"`
 	After     *string       `json:"after" doc:"the same after the change"`
 }
 
@@ -39,7 +41,8 @@ type Filter struct {
 	Sort      string     `query:"sort" enum:"createdAt"`
 	CompanyID *tenant.ID `query:"companyId" format:"uuid" where:"of_company = ?"`
 	Operator  string     `query:"operator" maxLength:"63" where:"operator = ?"`
-	Operation string     `query:"operation" maxLength:"100" where:"operation = ?"`
+	UserID    *uuid.UUID `query:"userId" format:"uuid" where:"user_id = ?" doc:"user of the company"`
+	Operation []string   `query:"operation" maxLength:"100" where:"operation = ANY(?::TEXT[])" doc:"comma-separated"`
 	EntityID  string     `query:"entityId" maxLength:"64" where:"entity_id = ?"`
 	DateFrom  *list.From `query:"dateFrom" where:"created_at >= ?"`
 	DateTo    *list.To   `query:"dateTo" where:"created_at <= ?"`
@@ -49,8 +52,8 @@ var items = list.Of[Change, Filter](adminChanges, list.Spec{Platform: true, Upda
 
 const adminChanges = db.Table("admin_changes")
 
-var sqlInsertChange = adminChanges.Insert(`(id, created_at, operator, operation, of_company, entity_id, request_id, body, expires_at, user_id, before, after)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`)
+var sqlInsertChange = adminChanges.Insert(`(id, created_at, operator, operation, of_company, entity_id, request_id, body, expires_at, user_id, before, after, entity_name)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`)
 
 // maxBody is the longest body that is recorded.
 const maxBody = 64 << 10
@@ -62,6 +65,7 @@ type PersonChange struct {
 	Operation     string    // operationId, where the APIs have such an operation
 	Company       tenant.ID // zero if it is about no company
 	Entity        string    // id of the record; "" if there is none
+	Name          string    // what people call it; "" if it has no name
 	Before, After any       // what JSON shows of the record; nil = nothing
 	Body          []byte    // the JSON that was sent, without secrets; nil = none
 	RequestID     string
@@ -71,7 +75,7 @@ type PersonChange struct {
 func insertChange(tx *db.Tx, c httpapi.AdminChange) {
 	queueChange(tx, Change{
 		CreatedAt: jsontype.At(c.At), Operator: c.Operator, Operation: c.Operation, CompanyID: companyOrNull(c.Company), EntityID: textOrNull(c.Entity),
-		RequestID: c.RequestID, Body: short(c.Body),
+		Name: textOrNull(c.Name), RequestID: c.RequestID, Body: short(c.Body), Before: short(c.Before), After: short(c.After),
 	})
 }
 
@@ -79,7 +83,7 @@ func insertChange(tx *db.Tx, c httpapi.AdminChange) {
 func insertPersonChange(tx *db.Tx, c PersonChange) error {
 	row := Change{
 		CreatedAt: jsontype.At(tx.Now()), Operator: c.By, Operation: c.Operation, CompanyID: companyOrNull(c.Company), EntityID: textOrNull(c.Entity), RequestID: c.RequestID,
-		Body: short(c.Body),
+		Name: textOrNull(c.Name), Body: short(c.Body),
 	}
 	if c.UserID != uuid.Nil {
 		row.UserID = &c.UserID
@@ -88,7 +92,8 @@ func insertPersonChange(tx *db.Tx, c PersonChange) error {
 		value any
 		to    **string
 	}{{c.Before, &row.Before}, {c.After, &row.After}} {
-		if v.value == nil {
+		if raw, encoded := v.value.(json.RawMessage); v.value == nil || encoded {
+			*v.to = short(raw)
 			continue
 		}
 		text, err := jsontype.Marshal(v.value)
@@ -103,7 +108,7 @@ func insertPersonChange(tx *db.Tx, c PersonChange) error {
 
 func queueChange(tx *db.Tx, c Change) {
 	at := c.CreatedAt.Std()
-	tx.Queue(sqlInsertChange, record.NewID(), at, c.Operator, c.Operation, c.CompanyID, c.EntityID, c.RequestID, c.Body, at.Add(kept), c.UserID, c.Before, c.After)
+	tx.Queue(sqlInsertChange, record.NewID(), at, c.Operator, c.Operation, c.CompanyID, c.EntityID, c.RequestID, c.Body, at.Add(kept), c.UserID, c.Before, c.After, c.Name)
 }
 
 func companyOrNull(id tenant.ID) *tenant.ID {

@@ -6,7 +6,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/cleanup"
 )
 
-var group = httpapi.Group{Tag: "Audit", Platform: true}
+var group = httpapi.Group{Tag: "Audit", About: "The record of changes by operators.", Platform: true}
 
 // Domain declares the domain.
 func Domain() domain.Domain {

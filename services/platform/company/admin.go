@@ -23,7 +23,8 @@ type Input struct {
 func (s *Service) createCompany(ctx context.Context, tx *db.Tx, _ access.Caller, in Input) (Company, error) {
 	return s.Create(ctx, tx, NewCompany{
 		Name: in.Name, Plan: in.Plan, IsTest: in.IsTest, HomeRegion: in.HomeRegion, Currency: in.Currency, CountryPrefix: in.CountryPrefix,
-		TimeZone: in.TimeZone, Locale: in.Locale, StockPolicy: in.StockPolicy, AccrualPercent: in.AccrualPercent, MaxInFlight: in.MaxInFlight,
+		TimeZone: in.TimeZone, Locale: in.Locale, StockPolicy: in.StockPolicy, AccrualPercent: in.AccrualPercent, TaxMode: in.TaxMode, TaxRounding: in.TaxRounding, BackdateDays: &in.BackdateDays,
+		Bookings: NewBookingSettings{URL: in.BookingURL, ChangeMinutes: &in.BookingChangeMinutes, Mails: in.BookingMails, Reminders: in.BookingReminders}, Letterhead: in.Letterhead, MaxInFlight: in.MaxInFlight,
 		Components: in.Components, BranchName: in.BranchName,
 	})
 }

@@ -156,6 +156,6 @@ func (s *Service) Enter(ctx context.Context, operator *access.Principal, id tena
 	p := *operator
 	p.Company, p.CompanyName, p.IsTest, p.Currency, p.CountryPrefix = c.ID, c.Name, c.IsTest, c.Currency, c.CountryPrefix
 	p.Plan, p.Archived = c.Plan, c.Status == Archived
-	p.Settings = access.Settings{StockPolicy: c.StockPolicy, AccrualPercentBP: int32(c.AccrualPercent), TimeZone: c.TimeZone}
+	p.Settings = c.forCallers()
 	return &p, nil
 }

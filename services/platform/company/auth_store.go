@@ -11,7 +11,8 @@ import (
 )
 
 const sqlSelectKnown = `SELECT s.company_id, c.name, c.is_test, c.currency, c.country_prefix, c.status, c.plan, c.max_in_flight, c.stock_policy,
-  c.accrual_percent_bp, c.time_zone, t.id, t.name, t.actor_id, t.scopes, t.expires_at, t.ip_allowlist, t.rate_tier, t.rate_refill_milli,
+  c.accrual_percent_bp, c.time_zone, c.tax_mode, c.tax_rounding, c.backdate_days, c.locale,
+  COALESCE(c.booking_url, ''), c.booking_change_minutes, c.booking_mails, c.booking_reminders, t.id, t.name, t.actor_id, t.scopes, t.expires_at, t.ip_allowlist, t.rate_tier, t.rate_refill_milli,
   t.rate_burst, t.rate_in_flight, t.last_used_at, t.revoked_at, s.expires_at,
   ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = s.company_id AND k.enabled) AS components
 FROM token_secrets AS s
@@ -40,7 +41,8 @@ func scanKnown(row pgx.CollectableRow) (*known, error) {
 	var maxInFlight *int32
 	var lastUsed, secretUntil *time.Time
 	err := row.Scan(&k.Company, &k.CompanyName, &k.IsTest, &k.Currency, &k.CountryPrefix, &status, &k.Plan, &maxInFlight,
-		&k.Settings.StockPolicy, &k.Settings.AccrualPercentBP, &k.Settings.TimeZone, &k.TokenID, &k.TokenName, &k.Actor, &t.Scopes,
+		&k.Settings.StockPolicy, &k.Settings.AccrualPercentBP, &k.Settings.TimeZone, &k.Settings.TaxMode, &k.Settings.TaxRounding, &k.Settings.BackdateDays,
+		&k.Settings.Locale, &k.Settings.Bookings.URL, &k.Settings.Bookings.ChangeMinutes, &k.Settings.Bookings.Mails, &k.Settings.Bookings.Reminders, &k.TokenID, &k.TokenName, &k.Actor, &t.Scopes,
 		&k.ExpiresAt, &t.IPAllowlist, &t.RateTier, &t.CustomRate.RefillMilli, &t.CustomRate.Burst, &t.CustomRate.InFlight,
 		&lastUsed, &t.RevokedAt, &secretUntil, &k.Components)
 	if err != nil || t.RevokedAt != nil {
@@ -51,7 +53,7 @@ func scanKnown(row pgx.CollectableRow) (*known, error) {
 	if maxInFlight != nil {
 		companyCap = int(*maxInFlight)
 	}
-	k.Scopes, k.PlanAPI, k.Archived = t.Scopes, plan.API, status == Archived
+	k.Scopes, k.PlanAPI, k.Subscriptions, k.Archived = t.Scopes, plan.API, plan.Subscriptions, status == Archived
 	k.Rate = t.rate(companyCap)
 	k.use = newLastUse(lastUsed)
 	if secretUntil != nil {

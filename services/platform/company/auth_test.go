@@ -43,6 +43,7 @@ func TestAuthenticateKnowsTheCaller(t *testing.T) {
 	require.True(t, p.Has("core"))
 	require.False(t, p.Has("deals"))
 	require.True(t, p.PlanAPI)
+	require.Equal(t, 20, p.Subscriptions)
 	require.True(t, p.Settings.BlocksStock())
 	require.Equal(t, access.Rate{Limit: 600, RefillPerSecond: 100, InFlight: 400}, p.Rate)
 	require.Equal(t, issued.ExpiresAt.Std(), p.ExpiresAt.UTC())

@@ -51,16 +51,24 @@ func (Company) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
 
 // Settings are the settings that operators change.
 type Settings struct {
-	Name           string        `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
-	Plan           string        `json:"plan" maxLength:"32" default:"standard" doc:"name of a plan, see GET /plans"`
-	HomeRegion     string        `json:"homeRegion" maxLength:"64"`
-	Currency       string        `json:"currency" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters such as USD" default:"USD" doc:"ISO 4217"`
-	CountryPrefix  string        `json:"countryPrefix" pattern:"^\\+[1-9][0-9]{0,3}$" patternDescription:"+ and 1 to 4 digits such as +1" default:"+1" doc:"calling code of the country that phone numbers without one belong to"`
-	StockPolicy    string        `json:"stockPolicy" enum:"allow_negative,block" default:"allow_negative" doc:"whether orders and sales may take more than is available"`
-	AccrualPercent money.Percent `json:"accrualPercent" db:"accrual_percent_bp" default:"0" doc:"loyalty points earned, in percent of a sale"`
-	TimeZone       string        `json:"timeZone" maxLength:"64" default:"UTC" doc:"IANA name"`
-	Locale         string        `json:"locale" maxLength:"35" pattern:"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$" patternDescription:"a language tag such as en or de-DE" default:"en" doc:"language and region in which the company addresses its clients, a BCP 47 tag such as de-DE"`
-	MaxInFlight    *int32        `json:"maxInFlight" minimum:"1" doc:"requests at the same time; null = as the plan says"`
+	Name                 string        `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
+	Plan                 string        `json:"plan" maxLength:"32" default:"standard" doc:"name of a plan, see GET /plans"`
+	HomeRegion           string        `json:"homeRegion" maxLength:"64"`
+	Currency             string        `json:"currency" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters such as USD" default:"USD" doc:"ISO 4217"`
+	CountryPrefix        string        `json:"countryPrefix" pattern:"^\\+[1-9][0-9]{0,3}$" patternDescription:"+ and 1 to 4 digits such as +1" default:"+1" doc:"calling code of the country that phone numbers without one belong to"`
+	StockPolicy          string        `json:"stockPolicy" enum:"allow_negative,block" default:"allow_negative" doc:"whether orders and sales may take more than is available"`
+	AccrualPercent       money.Percent `json:"accrualPercent" db:"accrual_percent_bp" default:"0" doc:"loyalty points earned, in percent of a sale"`
+	TaxMode              string        `json:"taxMode" enum:"included,added" default:"included" doc:"whether the prices of new orders, deals and sales contain their taxes, or taxes are added"`
+	TaxRounding          string        `json:"taxRounding" enum:"line,document" default:"line" doc:"whether taxes are rounded for each line, or once for each rate of a document"`
+	BackdateDays         int32         `json:"backdateDays" minimum:"0" maximum:"366" default:"7" doc:"how many days ago sales, refunds, shifts, cash movements, payments, shipments and returns that are sent later may have happened"`
+	BookingURL           *string       `json:"bookingUrl" maxLength:"255" pattern:"^(https://[A-Za-z0-9.-]+(:[0-9]{1,5})?|http://(localhost|127\\.0\\.0\\.1)(:[0-9]{1,5})?)/?$" patternDescription:"https:// and a host, such as https://book.example.com" doc:"scheme and host at which customers reach the links to their bookings, such as https://book.example.com; null = there are no links"`
+	BookingChangeMinutes int32         `json:"bookingChangeMinutes" minimum:"0" maximum:"43200" default:"1440" doc:"how many minutes before its start a booking can last be moved or cancelled by its link"`
+	BookingMails         bool          `json:"bookingMails" doc:"whether customers get e-mail when a booking is made, changed and about to begin"`
+	BookingReminders     []int32       `json:"bookingReminders" minimum:"5" maximum:"43200" maxItems:"5" doc:"how many minutes before the start of a booking booking.reminder is raised"`
+	Letterhead
+	TimeZone    string `json:"timeZone" maxLength:"64" default:"UTC" doc:"IANA name"`
+	Locale      string `json:"locale" maxLength:"35" pattern:"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$" patternDescription:"a language tag such as en or de-DE" default:"en" doc:"language and region in which the company addresses its clients, a BCP 47 tag such as de-DE"`
+	MaxInFlight *int32 `json:"maxInFlight" minimum:"1" doc:"requests at the same time; null = as the plan says"`
 }
 
 // SchemaName implements [jsontype.Named].
@@ -79,9 +87,22 @@ type NewCompany struct {
 	Locale         string // "" = en
 	StockPolicy    string // "" = allow_negative
 	AccrualPercent money.Percent
-	MaxInFlight    *int32   // nil = the plan's
-	Components     []string // nil = all
-	BranchName     string   // of the default branch and its warehouse; "" = Main
+	TaxMode        string // "" = included
+	TaxRounding    string // "" = line
+	BackdateDays   *int32 // nil = 7
+	Bookings       NewBookingSettings
+	Letterhead     Letterhead // DocumentPaper "" = a4
+	MaxInFlight    *int32     // nil = the plan's
+	Components     []string   // nil = all
+	BranchName     string     // of the default branch and its warehouse; "" = Main
+}
+
+// NewBookingSettings are the settings of a new company on bookings.
+type NewBookingSettings struct {
+	URL           *string
+	ChangeMinutes *int32 // nil = 1440
+	Mails         bool
+	Reminders     []int32
 }
 
 // Filter filters and sorts companies.
@@ -101,7 +122,10 @@ var (
 	prefixForm   = regexp.MustCompile(`^\+[1-9][0-9]{0,3}$`)
 )
 
-const maxName = 255
+const (
+	maxName         = 255
+	maxBackdateDays = 366
+)
 
 func (in *NewCompany) normalise() {
 	in.Name, in.BranchName = strings.TrimSpace(in.Name), strings.TrimSpace(in.BranchName)
@@ -111,7 +135,15 @@ func (in *NewCompany) normalise() {
 	in.TimeZone = cmp.Or(in.TimeZone, "UTC")
 	in.Locale = cmp.Or(in.Locale, "en")
 	in.StockPolicy = cmp.Or(in.StockPolicy, access.StockAllowNegative)
+	in.TaxMode, in.TaxRounding = cmp.Or(in.TaxMode, access.TaxIncluded), cmp.Or(in.TaxRounding, access.TaxPerLine)
 	in.BranchName = cmp.Or(in.BranchName, "Main")
+	in.Letterhead.DocumentPaper = cmp.Or(in.Letterhead.DocumentPaper, PaperA4)
+	if in.BackdateDays == nil {
+		in.BackdateDays = new(int32(7))
+	}
+	if in.Bookings.ChangeMinutes == nil {
+		in.Bookings.ChangeMinutes = new(int32(1440))
+	}
 	if in.ID.IsZero() {
 		in.ID = tenant.NewIDIn(in.HomeRegion)
 	}
@@ -128,7 +160,10 @@ func (in *NewCompany) company(known *access.Registry, cell string, now time.Time
 		ID: in.ID, Status: Active, IsTest: in.IsTest, Cell: cell, Components: known.With(in.Components...), Meta: record.New(now),
 		Settings: Settings{
 			Name: in.Name, Plan: in.Plan, HomeRegion: in.HomeRegion, Currency: in.Currency, CountryPrefix: in.CountryPrefix, StockPolicy: in.StockPolicy,
-			AccrualPercent: in.AccrualPercent, TimeZone: in.TimeZone, Locale: in.Locale, MaxInFlight: in.MaxInFlight,
+			AccrualPercent: in.AccrualPercent, TaxMode: in.TaxMode, TaxRounding: in.TaxRounding, BackdateDays: *in.BackdateDays,
+			BookingURL: in.Bookings.URL, BookingChangeMinutes: *in.Bookings.ChangeMinutes, BookingMails: in.Bookings.Mails, BookingReminders: in.Bookings.Reminders,
+			Letterhead: in.Letterhead,
+			TimeZone:   in.TimeZone, Locale: in.Locale, MaxInFlight: in.MaxInFlight,
 		},
 	}
 	for _, alias := range in.Components {
@@ -137,6 +172,7 @@ func (in *NewCompany) company(known *access.Registry, cell string, now time.Time
 		}
 	}
 	checkText(&faults, "branchName", in.BranchName, maxName)
+	c.Normalise()
 	c.check(&faults)
 	return c, faults.Err()
 }
@@ -164,11 +200,33 @@ func (c *Settings) check(faults *apierr.Fields) {
 	if c.StockPolicy != access.StockAllowNegative && c.StockPolicy != access.StockBlock {
 		faults.Add("stockPolicy", apierr.Enum, "%q is not a policy: use %s or %s", c.StockPolicy, access.StockAllowNegative, access.StockBlock)
 	}
+	if c.TaxMode != access.TaxIncluded && c.TaxMode != access.TaxAdded {
+		faults.Add("taxMode", apierr.Enum, "%q is not a mode: use %s or %s", c.TaxMode, access.TaxIncluded, access.TaxAdded)
+	}
+	if c.TaxRounding != access.TaxPerLine && c.TaxRounding != access.TaxPerDocument {
+		faults.Add("taxRounding", apierr.Enum, "%q is not a rounding: use %s or %s", c.TaxRounding, access.TaxPerLine, access.TaxPerDocument)
+	}
 	if c.AccrualPercent < 0 || c.AccrualPercent > money.MaxPercent {
 		faults.Add("accrualPercent", apierr.Max, "must be between 0 and 100")
 	}
+	if c.BackdateDays < 0 || c.BackdateDays > maxBackdateDays {
+		faults.Add("backdateDays", apierr.Max, "must be between 0 and %d", maxBackdateDays)
+	}
+	c.checkBookings(faults)
+	if c.DocumentPaper != PaperA4 && c.DocumentPaper != PaperLetter {
+		faults.Add("documentPaper", apierr.Enum, "%q is not a size: use %s or %s", c.DocumentPaper, PaperA4, PaperLetter)
+	}
 	if c.MaxInFlight != nil && *c.MaxInFlight < 1 {
 		faults.Add("maxInFlight", apierr.Min, "must be at least 1; null takes the cap of the plan")
+	}
+}
+
+// forCallers are the settings as operations take them.
+func (c *Settings) forCallers() access.Settings {
+	return access.Settings{
+		StockPolicy: c.StockPolicy, AccrualPercentBP: int32(c.AccrualPercent), TimeZone: c.TimeZone, TaxMode: c.TaxMode, TaxRounding: c.TaxRounding,
+		BackdateDays: c.BackdateDays, Locale: c.Locale,
+		Bookings: access.BookingSettings{URL: record.OrZero(c.BookingURL), ChangeMinutes: c.BookingChangeMinutes, Mails: c.BookingMails, Reminders: c.BookingReminders},
 	}
 }
 
@@ -187,21 +245,23 @@ type Plan struct {
 	Name     string `json:"name"`
 	API      bool   `json:"apiEnabled" doc:"the plan includes the external API"`
 	InFlight int    `json:"maxInFlight" doc:"requests of the company at the same time, over all its tokens of the tiers standard and high"`
+
+	Subscriptions int `json:"maxWebhookSubscriptions" doc:"webhook subscriptions of the company; those that it has from a plan before stay"`
 }
 
 var plans = []Plan{
-	{Name: "free", API: false, InFlight: 40},
-	{Name: "standard", API: true, InFlight: 400},
-	{Name: "business", API: true, InFlight: 4000},
-	{Name: "enterprise", API: true, InFlight: 10_000},
+	{Name: "free", API: false, InFlight: 40, Subscriptions: 20},
+	{Name: "standard", API: true, InFlight: 400, Subscriptions: 20},
+	{Name: "business", API: true, InFlight: 4000, Subscriptions: 50},
+	{Name: "enterprise", API: true, InFlight: 10_000, Subscriptions: access.MaxSubscriptions},
 }
 
-// planOf returns a plan. A plan that this release does not know keeps the API, with the smallest limit.
+// planOf returns a plan. A plan that this release does not know keeps the API, with the smallest limits.
 func planOf(name string) Plan {
 	if i := slices.IndexFunc(plans, func(p Plan) bool { return p.Name == name }); i >= 0 {
 		return plans[i]
 	}
-	return Plan{Name: name, API: true, InFlight: plans[0].InFlight}
+	return Plan{Name: name, API: true, InFlight: plans[0].InFlight, Subscriptions: plans[0].Subscriptions}
 }
 
 func planNames() []string {

@@ -22,12 +22,17 @@ const companyComponents = db.Table("company_components")
 
 var (
 	sqlInsertCompany = companies.Insert(`(id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix,
-  stock_policy, accrual_percent_bp, time_zone, locale, max_in_flight, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`)
+  stock_policy, accrual_percent_bp, time_zone, locale, max_in_flight, version, ev_pos, created_at, updated_at, tax_mode, tax_rounding, backdate_days,
+  booking_url, booking_change_minutes, booking_mails, booking_reminders,
+  document_name, document_address, document_contact, document_tax_id, document_bank, document_footer, document_paper, document_logo_id, document_mail)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
+  $27, $28, $29, $30, $31, $32, $33, $34, $35)`)
 
 	sqlUpdateCompany = companies.Update(`SET name = $3, search_text = $4, status = $5, plan = $6, home_region = $7, currency = $8, country_prefix = $9,
   stock_policy = $10, accrual_percent_bp = $11, time_zone = $12, locale = $13, max_in_flight = $14, version = version + 1, ev_pos = $15,
-  updated_at = $16, archived_at = $17
+  updated_at = $16, archived_at = $17, tax_mode = $18, tax_rounding = $19, backdate_days = $20,
+  booking_url = $21, booking_change_minutes = $22, booking_mails = $23, booking_reminders = $24,
+  document_name = $25, document_address = $26, document_contact = $27, document_tax_id = $28, document_bank = $29, document_footer = $30, document_paper = $31, document_logo_id = $32, document_mail = $33
 WHERE id = $1 AND version = $2`)
 
 	sqlUpsertComponents = companyComponents.Insert(`(company_id, component, enabled, updated_at)
@@ -57,9 +62,13 @@ func scanCompany(row pgx.CollectableRow) (c Company, err error) {
 func getCompany(ctx context.Context, q db.Querier, id tenant.ID) (Company, error) {
 	c, err := one(ctx, q, scanCompany, sqlSelectCompany, id)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return c, apierr.New(http.StatusNotFound, "COMPANY_NOT_FOUND", fmt.Sprintf("no company with id %s", id))
+		return c, noCompany(id)
 	}
 	return c, err
+}
+
+func noCompany(id tenant.ID) error {
+	return apierr.New(http.StatusNotFound, "COMPANY_NOT_FOUND", fmt.Sprintf("no company with id %s", id))
 }
 
 // one reads exactly one row; pgx.ErrNoRows when there is none.
@@ -87,14 +96,18 @@ func searchText(name string) string { return list.SearchText([]string{strings.Tr
 
 func insertCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlInsertCompany, c.ID, c.Name, searchText(c.Name), c.Status, c.Plan, c.IsTest, c.Cell, c.HomeRegion, c.Currency, c.CountryPrefix,
-		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.Locale, c.MaxInFlight, c.Version, c.EvPos, c.CreatedAt, c.UpdatedAt).
+		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.Locale, c.MaxInFlight, c.Version, c.EvPos, c.CreatedAt, c.UpdatedAt, c.TaxMode, c.TaxRounding, c.BackdateDays,
+		c.BookingURL, c.BookingChangeMinutes, c.BookingMails, c.BookingReminders,
+		c.DocumentName, c.DocumentAddress, c.DocumentContact, c.DocumentTaxID, c.DocumentBank, c.DocumentFooter, c.DocumentPaper, c.DocumentLogoID, c.DocumentMail).
 		OnConstraint("companies_pkey", apierr.StateConflict("COMPANY_EXISTS", "there is a company with id %s already", c.ID))
 }
 
 // updateCompany stores the next version of a company that this transaction has read.
 func updateCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlUpdateCompany, c.ID, c.Version-1, c.Name, searchText(c.Name), c.Status, c.Plan, c.HomeRegion, c.Currency, c.CountryPrefix,
-		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.Locale, c.MaxInFlight, c.EvPos, c.UpdatedAt, c.ArchivedAt).Expect(1, db.ErrStale)
+		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.Locale, c.MaxInFlight, c.EvPos, c.UpdatedAt, c.ArchivedAt, c.TaxMode, c.TaxRounding, c.BackdateDays,
+		c.BookingURL, c.BookingChangeMinutes, c.BookingMails, c.BookingReminders,
+		c.DocumentName, c.DocumentAddress, c.DocumentContact, c.DocumentTaxID, c.DocumentBank, c.DocumentFooter, c.DocumentPaper, c.DocumentLogoID, c.DocumentMail).Expect(1, db.ErrStale)
 }
 
 const sqlSelectEnabled = `SELECT company_id, component FROM company_components WHERE company_id = ANY($1::UUID[]) AND enabled`

@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	group = httpapi.Group{Tag: "Company", Scope: "company", Component: "core"}
+	group = httpapi.Group{Tag: "Company", About: "The company, its settings, branches, users and tokens.", Scope: "company", Component: "core"}
 	self  = httpapi.Group{Tag: "Company"} // every token may ask about itself
 
-	platform = httpapi.Group{Tag: "Companies", Platform: true}
+	platform = httpapi.Group{Tag: "Companies", About: "All companies: plans, components and limits.", Platform: true}
 )
 
 // Domain declares the domain.
@@ -27,6 +27,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "USER_EMAIL_TAKEN", Advice: "Another user of the company has this email. Invite with another one, or activate the existing user."},
 			{Status: 409, Code: "USER_IS_TECHNICAL", Advice: "The user stands for a token. Revoke the token instead."},
 			{Status: 409, Code: "USER_IS_LAST_OWNER", Advice: "The user is the last active owner of the company. Make another user an owner first."},
+			{Status: 409, Code: "USER_IS_SELF", Advice: "Nobody changes the own role or state. Ask another owner or admin."},
 			{Status: 409, Code: "TOKEN_LIMIT_REACHED", Advice: "A company has at most 50 tokens. Revoke one that is no longer used."},
 			{Status: 409, Code: "TOKEN_REVOKED", Advice: "The token is revoked. Issue a new one."},
 		},

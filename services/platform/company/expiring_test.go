@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/compress"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
@@ -92,7 +93,7 @@ func TestOwnersLearnOfTokensThatExpire(t *testing.T) {
 			Data    map[string]any
 		}
 		require.NoError(t, json.Unmarshal(raw, &e))
-		require.Equal(t, outbox.SystemActor, e.ActorID)
+		require.Equal(t, access.ActorSystem, e.ActorID)
 		require.EqualValues(t, days, e.Data["daysLeft"])
 		require.Equal(t, "2027-01-19T09:30:00.123Z", e.Data["expiresAt"])
 		require.EqualValues(t, before+1+int64(i), e.Data["version"])

@@ -74,16 +74,20 @@ func TestATokenKnowsItself(t *testing.T) {
 	var got map[string]any
 	require.Equal(t, 200, call(t, s, issued.Text, "/token", &got))
 	require.Equal(t, map[string]any{
-		"id": issued.ID.String(), "name": "web shop", "companyId": c.ID.String(), "companyName": "Fjord", "isTest": true,
+		"id": issued.ID.String(), "name": "web shop", "companyId": c.ID.String(), "companyName": "Fjord", "actorId": got["actorId"], "isTest": true,
 		"scopes": []any{"deals:read"}, "modules": []any{"calendar", "catalog", "core", "deals", "messenger"}, "plan": "standard",
 		"expiresAt": issued.ExpiresAt.String(), "rateLimit": map[string]any{"limit": 1200.0, "windowSeconds": 60.0, "burst": 120.0},
 	}, got)
+
+	by, err := s.Authenticate(t.Context(), issued.Text, home)
+	require.NoError(t, err)
+	require.Equal(t, by.Actor.String(), got["actorId"])
 
 	free := issue(t, s, c.ID, NewToken{RateTier: TierCustom, NeverExpires: true})
 	require.Equal(t, 200, call(t, s, free.Text, "/token", &got))
 	require.Nil(t, got["rateLimit"])
 	require.Nil(t, got["expiresAt"])
-	_, err := s.Archive(t.Context(), c.ID)
+	_, err = s.Archive(t.Context(), c.ID)
 	require.NoError(t, err)
 	require.Equal(t, 401, call(t, s, free.Text, "/token", &got))
 	require.Equal(t, "COMPANY_ARCHIVED", got["code"])

@@ -49,8 +49,8 @@ func (a Access) Principal(actor uuid.UUID, name string, scopes access.Scopes) *a
 	c := a.Company
 	return &access.Principal{
 		Company: c.ID, CompanyName: c.Name, IsTest: c.IsTest, Currency: c.Currency, CountryPrefix: c.CountryPrefix, TokenID: actor, TokenName: name, Actor: actor,
-		Scopes: scopes, Components: a.Components, Plan: c.Plan, PlanAPI: true, Archived: c.Status == Archived, Rate: access.Rate{Unlimited: true},
-		Settings: access.Settings{StockPolicy: c.StockPolicy, AccrualPercentBP: int32(c.AccrualPercent), TimeZone: c.TimeZone},
+		Scopes: scopes, Components: a.Components, Plan: c.Plan, PlanAPI: true, Subscriptions: planOf(c.Plan).Subscriptions, Archived: c.Status == Archived, Rate: access.Rate{Unlimited: true},
+		Settings: c.forCallers(),
 	}
 }
 

@@ -49,6 +49,7 @@ type Config struct {
 	DB         *db.DB
 	Warehouses Warehouses
 	Pipelines  func(tx *db.Tx, company tenant.ID) // queues the deal types of a new company; nil = it gets none
+	Reminders  func(tx *db.Tx, company tenant.ID) // queues what follows from other reminders of bookings; nil = nothing does
 	Access     *access.Registry                   // all scopes and components
 	Log        *slog.Logger
 }
@@ -80,6 +81,9 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, in NewCompany) (Company
 		return Company{}, err
 	}
 	insertCompany(tx, c)
+	if err := c.keepLogo(ctx, tx, nil); err != nil {
+		return Company{}, err
+	}
 	upsertComponents(tx, c, c.Components, true)
 	b, err := branches.Create(ctx, tx, access.System(c.ID), Branch{BranchState: BranchState{BranchFields{in.BranchName}, true}, IsDefault: true})
 	if err != nil {
@@ -170,10 +174,18 @@ func (s *Service) SetPlan(ctx context.Context, tx *db.Tx, by access.Caller, plan
 // Configure changes settings of a company.
 func (s *Service) Configure(ctx context.Context, tx *db.Tx, by access.Caller, in record.Patch[Settings]) (Company, error) {
 	return s.change(ctx, tx, by, func(c *Company) error {
+		before, logo := c.BookingReminders, c.DocumentLogoID
 		in.Apply(&c.Settings)
+		c.Normalise()
 		var faults apierr.Fields
 		c.check(&faults)
-		return faults.Err()
+		if err := faults.Err(); err != nil {
+			return err
+		}
+		if s.cfg.Reminders != nil && !slices.Equal(before, c.BookingReminders) {
+			s.cfg.Reminders(tx, c.ID)
+		}
+		return c.keepLogo(ctx, tx, logo)
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 )
 
-var group = httpapi.Group{Tag: "Exports", Scope: "exports", Component: "core"}
+var group = httpapi.Group{Tag: "Exports", About: "Whole lists as files.", Scope: "exports", Component: "core"}
 
 // Domain declares the domain.
 func Domain() domain.Domain {

@@ -9,6 +9,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/spreadsheet"
 )
 
+// lines is the value of Input.Rows for rows of lines.
+const lines = "lines"
+
 // Formats of an export.
 const (
 	ndjson = "ndjson"
@@ -36,21 +39,21 @@ func open(in order, source *httpapi.ListSource, at state, first bool) (file, err
 	case xlsx:
 		return newXLSXFile(in, source, at.XLSX)
 	}
-	f := &lines{}
+	f := &lineFile{}
 	f.json = json.NewEncoder(&f.buf)
 	return f, nil
 }
 
-// lines write records as the list returns them, one per line.
-type lines struct {
+// lineFile writes records as the list returns them, one per line.
+type lineFile struct {
 	buf  bytes.Buffer
 	json *json.Encoder
 }
 
-func (f *lines) size() int                          { return f.buf.Len() }
-func (f *lines) close(bool, *state) ([]byte, error) { return f.buf.Bytes(), nil }
+func (f *lineFile) size() int                          { return f.buf.Len() }
+func (f *lineFile) close(bool, *state) ([]byte, error) { return f.buf.Bytes(), nil }
 
-func (f *lines) add(page httpapi.ListPage) error {
+func (f *lineFile) add(page httpapi.ListPage) error {
 	for i := range page.Len {
 		if err := page.Items.Encode(f.json, i); err != nil {
 			return fmt.Errorf("write record of export: %w", err)

@@ -36,8 +36,9 @@ var export = job.Type{Name: "export", Resources: []string{"exports"}, Control: "
 
 // Input says what to export.
 type Input struct {
-	Resource string  `json:"resource" required:"true" doc:"last segment of the path of a list, such as orders or suppliers"`
+	Resource string  `json:"resource" required:"true" doc:"last segment of the path of a list, such as orders or suppliers, or report- and that of a report, such as report-sales"`
 	Filters  Filters `json:"filters,omitempty" doc:"query parameters of the list, such as status or dateFrom; those of paging and sorting are not allowed"`
+	Rows     string  `json:"rows,omitempty" enum:"records,lines" default:"records" doc:"lines: a row for each line of orders, sales and other documents, with the fields of its document and, behind line., its own"`
 	Format   string  `json:"format,omitempty" enum:"ndjson,csv,xlsx" default:"ndjson" doc:"ndjson: one record per line, as the list returns it; csv and xlsx: one row per record, one column per top-level field"`
 	Table
 }
@@ -55,8 +56,8 @@ type Filters map[string]any
 
 // TransformSchema implements [huma.SchemaTransformer].
 func (Filters) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	one := []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeNumber}, {Type: huma.TypeBoolean}}
-	s.AdditionalProperties = &huma.Schema{AnyOf: append(one, &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{AnyOf: one}})}
+	// Generators make nothing that compiles of several types, one of them an array.
+	s.AdditionalProperties = &huma.Schema{Description: "a string, a number, true, false, or an array of these"}
 	return s
 }
 
@@ -76,29 +77,50 @@ func New(cfg Config) *Service { return &Service{cfg: cfg} }
 type order struct {
 	Resource string            `json:"resource"`
 	Params   map[string]string `json:"params"`
+	Rows     string            `json:"rows,omitempty"`
 	Format   string            `json:"format"`
 	Currency string            `json:"currency,omitempty"` // of the amounts
 	Zone     string            `json:"zone,omitempty"`     // of the times
 	Table
 }
 
-// source returns the list of an export in a format: tables have all fields of a record, if the list has a form with them.
-func (s *Service) source(resource, format string) *httpapi.ListSource {
+// source returns the list of an export in a format: tables have all fields of a record, if the list has a form with them. It is nil
+// where the records of the list have no lines.
+func (s *Service) source(resource, rows, format string) *httpapi.ListSource {
 	l := s.lists()[resource]
-	if l != nil && format != ndjson {
+	switch {
+	case l == nil:
+		return nil
+	case rows == lines:
+		return l.Rows()
+	case format != ndjson:
 		return l.Whole()
 	}
 	return l
 }
 
+// withLines names the lists whose records have lines.
+func (s *Service) withLines() (names []string) {
+	for name, l := range s.lists() {
+		if l.Rows() != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Start starts an export. It checks everything that the list would check, and counts the records if that is possible within
 // the limits of the list.
 func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Input) (job.Record, error) {
-	source := s.source(in.Resource, in.Format)
+	source := s.source(in.Resource, in.Rows, in.Format)
+	if source == nil {
+		return job.Record{}, apierr.InvalidField("rows", apierr.Conflict, "lines: records of %s have none; use one of %s, or leave rows out", in.Resource, strings.Join(s.withLines(), ", "))
+	}
 	if err := source.Admits(by); err != nil {
 		return job.Record{}, err
 	}
-	params, err := paramsOf(in.Filters)
+	params, err := paramsOf(in)
 	if err == nil {
 		err = in.check()
 	}
@@ -116,7 +138,7 @@ func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Inp
 		return job.Record{}, err
 	}
 	return job.Start(ctx, tx, by, export, job.Options{
-		Input: order{in.Resource, params, in.Format, by.Currency, by.Settings.TimeZone, in.Table}, Total: page.Total, Resources: resourcesOf(source),
+		Input: order{in.Resource, params, in.Rows, in.Format, by.Currency, by.Settings.TimeZone, in.Table}, Total: page.Total, Resources: append(resourcesOf(source), page.Needs...),
 	})
 }
 
@@ -151,8 +173,8 @@ func resourcesOf(source *httpapi.ListSource) []string {
 var reserved = []string{"page", "pageSize", "cursor", "withTotal", "sort", "order"}
 
 // paramsOf writes filters as a query does: lists are separated by commas.
-func paramsOf(filters Filters) (map[string]string, error) {
-	params := map[string]string{}
+func paramsOf(in Input) (map[string]string, error) {
+	params, filters := map[string]string{}, in.Filters
 	var faults apierr.Fields
 	for _, name := range slices.Sorted(maps.Keys(filters)) {
 		if slices.Contains(reserved, name) {
@@ -162,6 +184,9 @@ func paramsOf(filters Filters) (map[string]string, error) {
 		text, ok := textOf(filters[name])
 		if !ok {
 			faults.Add("filters."+name, apierr.Type, "must be a string, a number, a boolean or an array of these")
+		}
+		if in.Rows == lines && name == "include" && slices.Contains(strings.Split(text, ","), lines) {
+			faults.Add("filters.include", apierr.Conflict, "lines: lines are rows already; omit it")
 		}
 		params[name] = text
 	}
@@ -228,7 +253,7 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 	if err := errors.Join(t.Input(&in), t.State(&at)); err != nil {
 		return nil, err
 	}
-	source := s.source(in.Resource, in.Format)
+	source := s.source(in.Resource, in.Rows, in.Format)
 	if source == nil {
 		return nil, fmt.Errorf("export: no list %s", in.Resource)
 	}
@@ -249,7 +274,7 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Done, at.Cursor, p.End = p.Done+int64(page.Len), page.Next, page.Next == ""
+		p.Done, at.Cursor, p.End = p.Done+int64(page.Read), page.Next, page.Next == ""
 		more := !p.End && left > 0 && out.size() < stepBytes
 		if more {
 			next = read.begin(page.Next)

@@ -143,13 +143,16 @@ func (t *table) fill(item reflect.Value) error {
 			continue
 		}
 		if v, sent := t.columns[i].Value(item); sent {
-			if err := t.cell(c, v, reversal); err != nil {
+			if err := t.cell(c, v, reversal && !ofPiece(t.columns[i].name)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
 }
+
+// ofPiece reports whether a column of lines has the amount of one piece, which a refund does not reverse as well as the quantity.
+func ofPiece(column string) bool { return strings.HasPrefix(column, httpapi.LinePrefix+"unit") }
 
 // cell makes a value a cell: null is an empty one, objects and arrays are JSON as in the API.
 func (t *table) cell(c *spreadsheet.Cell, v reflect.Value, reversal bool) error {
@@ -183,6 +186,9 @@ func (t *table) cell(c *spreadsheet.Cell, v reflect.Value, reversal bool) error 
 		}
 	case *money.Qty:
 		c.Kind, c.Num, c.Scale = spreadsheet.Number, int64(*x), 3
+		if reversal {
+			c.Num = -c.Num
+		}
 	case *money.Percent:
 		c.Kind, c.Num, c.Scale = spreadsheet.Number, int64(*x), 2
 	case *jsontype.Time:

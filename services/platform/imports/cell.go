@@ -76,6 +76,9 @@ func (t *table) value(c column, v spreadsheet.Value) ([]byte, *apierr.Field) {
 		}
 		return nil, nil
 	}
+	if c.name == unitColumn {
+		return quoted(unitOf(text))
+	}
 	switch f.kind {
 	case reflect.TypeFor[money.Amount]():
 		return t.numbers.amount(v)
@@ -111,12 +114,12 @@ func quoted(text string) ([]byte, *apierr.Field) {
 
 func boolean(text string) ([]byte, *apierr.Field) {
 	switch strings.ToLower(text) {
-	case "true", "1":
+	case "true", "1", "yes", "ja", "да":
 		return []byte("true"), nil
-	case "false", "0":
+	case "false", "0", "no", "nein", "нет":
 		return []byte("false"), nil
 	}
-	return nil, fault(apierr.Type, "must be true or false")
+	return nil, fault(apierr.Type, "must be true or false, or yes or no")
 }
 
 // nested makes a cell an object or an array. A list of texts may also be written with commas.
@@ -137,8 +140,8 @@ func nested(kind reflect.Type, text string) ([]byte, *apierr.Field) {
 	return []byte(text), nil
 }
 
-// days are forms of a day that programs write with a time.
-var days = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC3339, "2006-01-02 15:04:05Z07:00"}
+// days are forms of a day that programs write, most of them with a time. With points it is that of German and Russian, which means one thing.
+var days = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC3339, "2006-01-02 15:04:05Z07:00", "2.1.2006", "2.1.2006 15:04:05"}
 
 func (t *table) date(v spreadsheet.Value, text string) ([]byte, *apierr.Field) {
 	switch v.Kind { //nolint:exhaustive // the others are texts
@@ -177,7 +180,7 @@ func (t *table) time(c column, v spreadsheet.Value, text string) ([]byte, *apier
 		local := day.Add(ofDay)
 		return quoted(inZone(local, c.zone).UTC().Format(jsontype.Layout))
 	}
-	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00"} {
+	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2.1.2006 15:04", "2.1.2006 15:04:05"} {
 		if at, err := time.ParseInLocation(layout, text, c.zone); err == nil {
 			return quoted(at.UTC().Format(jsontype.Layout))
 		}

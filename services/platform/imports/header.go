@@ -17,6 +17,7 @@ type column struct {
 	field *field         // nil = it is not stored
 	code  bool           // see codes
 	zone  *time.Location // of its times
+	out   bool           // its cells are left out, because the request names no field for it
 }
 
 // UnknownColumn is a column that records do not have.
@@ -28,21 +29,35 @@ type UnknownColumn struct {
 // withZone is a header that names the zone of its times, as exports write it.
 var withZone = regexp.MustCompile(`^(\w+) \(([\w/+-]+)\)$`)
 
-// plan matches the header of the file with the fields of the records.
-func (t *table) plan(header []spreadsheet.Value, key string) error {
-	t.at, t.seen = map[string]int{}, map[claim]int{}
-	fields := fieldsOf(t.source.Input)
+// own are the fields of the records, also those that the platform maintains.
+func (t *table) own() []string {
 	own := []string{currencyColumn}
 	for _, f := range t.list.Fields {
 		own = append(own, f.Name)
 	}
+	return own
+}
+
+// plan matches the header of the file with the fields of the records; columns are their names instead, comma-separated.
+func (t *table) plan(header []spreadsheet.Value, columns, key string) error {
+	t.at, t.seen, t.header = map[string]int{}, map[claim]int{}, textsOf(header)
+	t.ignored, t.unknown, t.key = nil, nil, ""
+	fields, own := fieldsOf(t.source.Input), t.own()
 	known := t.known(fields, own)
 	t.columns = make([]column, len(header))
 	var faults apierr.Fields
+	names := t.mapped(columns, known, &faults)
 	for i, cell := range header {
 		c := column{name: strings.TrimSpace(cell.Text), zone: t.zone}
 		if m := withZone.FindStringSubmatch(c.name); m != nil {
 			c.name, c.zone = m[1], zoneOf(m[2])
+		}
+		if names != nil {
+			if c.out = i >= len(names) || names[i] == ""; c.out {
+				t.columns[i].out = true
+				continue
+			}
+			c.name = names[i]
 		}
 		if c.name == "" {
 			continue
@@ -70,11 +85,39 @@ func (t *table) plan(header []spreadsheet.Value, key string) error {
 	return faults.Err()
 }
 
+// mapped are the names of the columns that a request has; nil = it leaves them to the file.
+func (t *table) mapped(columns string, known map[string]string, faults *apierr.Fields) []string {
+	if columns == "" {
+		return nil
+	}
+	names := strings.Split(columns, ",")
+	if len(names) > len(t.columns) {
+		faults.Add("columns", apierr.Length, "names %d columns, of which the file has %d", len(names), len(t.columns))
+	}
+	for i, name := range names {
+		if names[i] = strings.TrimSpace(name); names[i] != "" && known[plainName(name)] == "" {
+			faults.Add("columns", apierr.Unknown, "names the field %s, which %s do not have", shorten(names[i]), t.source.Resource)
+		}
+	}
+	return names
+}
+
+func textsOf(cells []spreadsheet.Value) []string {
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		texts[i] = strings.TrimSpace(cell.Text)
+	}
+	return texts
+}
+
 // known are the names that columns may have, by their [plainName].
 func (t *table) known(fields map[string]*field, own []string) map[string]string {
 	known := map[string]string{}
 	for _, name := range slices.Concat(own, stockKeys, namesOf(fields)) {
 		known[plainName(name)] = name
+	}
+	if t.consumes(imagesColumn) {
+		known[plainName(imagesColumn)] = imagesColumn
 	}
 	return known
 }
@@ -141,7 +184,11 @@ func (t *table) chooseKey(key string, faults *apierr.Fields) {
 		add(t.source.External, keyExternal, "source", "externalId")
 	}
 	complete := func(needs []string) bool {
-		return !slices.ContainsFunc(needs, func(name string) bool { return !t.has(name) })
+		return !slices.ContainsFunc(needs, func(name string) bool { return !t.has(name) && (name != "source" || t.origin == "") })
+	}
+	if key == keyNone && t.source.Resource != stocks {
+		t.key = keyNone
+		return
 	}
 	if key == "" {
 		if i := slices.IndexFunc(columns, complete); i >= 0 {

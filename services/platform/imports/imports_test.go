@@ -17,11 +17,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/spreadsheet"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/blob"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/quota"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/business/catalog"
 	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/business/files"
 	"github.com/tradegrid/tradegrid/services/business/suppliers"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 	"github.com/tradegrid/tradegrid/services/platform/exports"
@@ -43,13 +46,17 @@ func setup(t *testing.T) *kit { return setupOn(t, dbtest.OpenNew(t)) }
 
 func setupOn(t *testing.T, d *db.DB) *kit {
 	t.Helper()
-	s := imports.New(imports.Config{DB: d, Warehouses: func(context.Context, db.Querier, tenant.ID) (map[string]uuid.UUID, error) {
+	pictures := files.New(files.Config{
+		DB: d, Store: blob.NewDatabase(d), Keys: apitest.Keys(t), Download: download(t),
+		Quota: quota.New(quota.Config{DB: d, Kind: files.QuotaKind, Limit: 1 << 20, Owners: apitest.Owners}),
+	})
+	s := imports.New(imports.Config{DB: d, Image: pictures.Fetch, Warehouses: func(context.Context, db.Querier, tenant.ID) (map[string]uuid.UUID, error) {
 		return map[string]uuid.UUID{"Main": {1}, "Twice": uuid.Nil}, nil
 	}})
 	e := exports.New(exports.Config{DB: d})
 	products := catalog.New(catalog.Config{DB: d, Suppliers: suppliers.Known})
 	stock := warehouse.New(warehouse.Config{DB: d, Products: products, FilterCategory: catalog.FilterCategory})
-	server := apitest.New(t, d, products.Register, clients.New(clients.Config{DB: d, Users: nobody{}}).Register, suppliers.New(suppliers.Config{DB: d}).Register, stock.Register, e.Register, s.Register, jobs.New(jobs.Config{DB: d}).Register)
+	server := apitest.New(t, d, products.Register, pictures.Register, clients.New(clients.Config{DB: d, Users: nobody{}}).Register, suppliers.New(suppliers.Config{DB: d}).Register, stock.Register, e.Register, s.Register, jobs.New(jobs.Config{DB: d}).Register)
 	apitest.Work(t, d, append(e.Jobs(), s.Jobs()...))
 	return &kit{Client: server.Company(), t: t, db: d, server: server}
 }
@@ -93,10 +100,7 @@ func (k *kit) imported(t require.TestingT, query, media, file string) (map[strin
 	k.t.Helper()
 	got := k.send(query, media, file).OK(202)
 	id, _ := got["id"].(string)
-	require.Eventually(t, func() bool {
-		got = k.Do(k.t, "GET", "/jobs/"+id, nil).OK(200)
-		return got["status"] == "done" || got["status"] == "failed"
-	}, time.Minute, 5*time.Millisecond)
+	got = k.ended(t, id)
 	require.Equal(t, "done", got["status"], "%v", got["error"])
 	var lines []line
 	for text := range strings.Lines(string(k.Do(k.t, "GET", "/jobs/"+id+"/result", nil).Body)) {
@@ -105,6 +109,16 @@ func (k *kit) imported(t require.TestingT, query, media, file string) (map[strin
 		lines = append(lines, l)
 	}
 	return got, lines
+}
+
+// ended is a job at its end.
+func (k *kit) ended(t require.TestingT, id string) (got map[string]any) {
+	k.t.Helper()
+	require.Eventually(t, func() bool {
+		got = k.Do(k.t, "GET", "/jobs/"+id, nil).OK(200)
+		return got["status"] == "done" || got["status"] == "failed"
+	}, time.Minute, 5*time.Millisecond)
+	return got
 }
 
 const csv = "text/csv"
@@ -128,7 +142,7 @@ func TestImportOfProducts(t *testing.T) {
 	require.Equal(t, want, fmt.Sprint(lines))
 	require.Equal(t, "sku: is that of row 4, too; leave one of the rows out", lines[3].Message)
 	require.Equal(t, "price: must be a number such as 1234.5; for separators of thousands add the parameter decimalSeparator, the character before the decimal places in this file; "+
-		"hasStock: must be true or false", lines[4].Message)
+		"hasStock: must be true or false, or yes or no", lines[4].Message)
 	require.Nil(t, lines[2].ID)
 	require.EqualValues(t, 2, k.Do(t, "GET", "/catalog/products", nil).OK(200)["total"], "nothing has changed")
 
@@ -137,6 +151,7 @@ func TestImportOfProducts(t *testing.T) {
 	require.NotNil(t, lines[2].ID)
 	require.Equal(t, map[string]any{
 		"resource": "products", "dryRun": false, "key": "sku", "created": 2.0, "updated": 1.0, "unchanged": 1.0, "failed": 4.0, "rowsWithoutKey": 1.0,
+		"header": []any{"sku", "name", "price", "brand", "hasStock", "createdAt (Europe/Berlin)", "currency", "colour", "nme"}, "fields": []any{"sku", "name", "price", "brand", "hasStock", "", "", "", ""},
 		"columns": []any{"sku", "name", "price", "brand", "hasStock"}, "ignoredColumns": []any{"createdAt", "currency"},
 		"unknownColumns": []any{map[string]any{"column": "colour"}, map[string]any{"column": "nme", "didYouMean": "name"}},
 	}, got["summary"])

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/cputime"
 	"github.com/tradegrid/tradegrid/pkg/kit/spreadsheet"
@@ -33,14 +35,27 @@ const (
 	patience   = 10 * time.Second // how long a file waits for its turn
 )
 
+// Choices are how a file is to be understood.
+type Choices struct {
+	Resource         string `query:"resource" required:"true" enum:"products,services,clients,suppliers,stocks" doc:"the records, by the name of their list"`
+	Key              string `query:"key" enum:"id,sku,externalId,none" doc:"columns that decide whether a row changes a record or creates one; default the first of them that the file has. externalId stands for source and externalId, none has each row create a record"`
+	Columns          string `query:"columns" maxLength:"16384" doc:"fields of the columns of the file, comma-separated and in their order, instead of the names in its first row; empty for a column that is not imported, as in sku,,price"`
+	Source           string `query:"source" maxLength:"50" doc:"of externalId, for a file without a column source"`
+	DecimalSeparator string `query:"decimalSeparator" pattern:"^[.,]$" patternDescription:"a point or a comma" doc:"character before the decimal places of numbers; with it, numbers may have separators of thousands. Without it they have none, and a number with three decimal places such as 1.250 is an error of its row"`
+}
+
 // Input are the parameters of an import. The file is the body.
 type Input struct {
 	httpapi.Call
-	Resource         string `query:"resource" required:"true" enum:"products,services,clients,suppliers,stocks" doc:"the records, by the name of their list"`
-	Key              string `query:"key" enum:"id,sku,externalId" doc:"columns that decide whether a row changes a record or creates one; default the first of them that the file has. externalId stands for source and externalId"`
-	DryRun           bool   `query:"dryRun" doc:"change nothing, and report what would happen"`
-	DecimalSeparator string `query:"decimalSeparator" pattern:"^[.,]$" patternDescription:"a point or a comma" doc:"character before the decimal places of numbers; with it, numbers may have separators of thousands. Without it they have none, and a number with three decimal places such as 1.250 is an error of its row"`
-	Reason           string `query:"reason" maxLength:"500" default:"Import" doc:"of stock movements"`
+	Choices
+	DryRun bool   `query:"dryRun" doc:"change nothing, and report what would happen"`
+	Reason string `query:"reason" maxLength:"500" default:"Import" doc:"of stock movements"`
+}
+
+// previewInput are the parameters of a preview. The file is the body.
+type previewInput struct {
+	httpapi.Call
+	Choices
 }
 
 // Config holds the dependencies of the service.
@@ -48,6 +63,8 @@ type Config struct {
 	DB *db.DB
 	// Warehouses returns the ids of the warehouses of a company by name; the nil UUID for a name that several have.
 	Warehouses func(ctx context.Context, q db.Querier, company tenant.ID) (map[string]uuid.UUID, error)
+	// Image downloads an image and stores it as a file of the company.
+	Image func(ctx context.Context, by access.Caller, address string) (uuid.UUID, error)
 }
 
 // Service imports files of all companies.
@@ -88,12 +105,16 @@ func (s *Service) prepare(ctx context.Context, in *Input) (*prepared, error) {
 		return nil, err
 	}
 	defer done()
-	err = s.read(ctx, in, p, warehouses)
+	return p, readable(s.read(ctx, in, p, warehouses))
+}
+
+// readable is an error of a file as one that clients get.
+func readable(err error) error {
 	var file *spreadsheet.FileError
 	if errors.As(err, &file) {
-		return nil, apierr.InvalidField("body", apierr.Format, "%s", file.Error())
+		return apierr.InvalidField("body", apierr.Format, "%s", file.Error())
 	}
-	return p, err
+	return err
 }
 
 var errBusy = apierr.Unavailable(apierr.Overloaded, 2, "too many files are being read; send them one after the other, or repeat the request after the time in Retry-After; nothing was stored")
@@ -132,21 +153,15 @@ func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses m
 	if err != nil {
 		return err
 	}
-	header, err := rows.Next()
-	if errors.Is(err, io.EOF) {
-		return apierr.InvalidField("body", apierr.Required, "has no rows; the first row must name the columns")
-	}
+	header, err := headerOf(rows)
 	if err != nil {
 		return err
 	}
-	if err := checkHeader(header.Cells); err != nil {
+	t := s.tableOf(in, warehouses, spreadsheet.Is1904(rows))
+	if err := t.plan(header.Cells, in.Columns, in.Key); err != nil {
 		return err
 	}
-	t := &table{
-		source: p.source, list: s.api.Lists()[in.Resource].Whole(), numbers: numbers{in.DecimalSeparator, in.Currency}, zone: zoneOf(in.Settings.TimeZone),
-		is1904: spreadsheet.Is1904(rows), warehouses: warehouses, reason: in.Reason,
-	}
-	if err := t.plan(header.Cells, in.Key); err != nil {
+	if err := t.checkImages(in.Caller); err != nil {
 		return err
 	}
 	p.summary = t.summary(in)
@@ -168,6 +183,26 @@ func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses m
 			return err
 		}
 	}
+}
+
+// tableOf makes items of the rows of a file.
+func (s *Service) tableOf(in *Input, warehouses map[string]uuid.UUID, is1904 bool) *table {
+	return &table{
+		source: s.api.Batches()[in.Resource], list: s.api.Lists()[in.Resource].Whole(), numbers: numbers{in.DecimalSeparator, in.Currency},
+		zone: zoneOf(in.Settings.TimeZone), is1904: is1904, warehouses: warehouses, reason: in.Reason, origin: strings.TrimSpace(in.Source),
+	}
+}
+
+// headerOf is the first row of a file.
+func headerOf(rows spreadsheet.Rows) (spreadsheet.Row, error) {
+	header, err := rows.Next()
+	if errors.Is(err, io.EOF) {
+		return header, apierr.InvalidField("body", apierr.Required, "has no rows; the first row must name the columns")
+	}
+	if err != nil {
+		return header, err
+	}
+	return header, checkHeader(header.Cells)
 }
 
 // checkHeader refuses names of columns that no report could show.
@@ -193,6 +228,7 @@ func open(ctx context.Context, file *httpapi.Upload, charset string) (spreadshee
 
 // start starts the job.
 func (s *Service) start(ctx context.Context, tx *db.Tx, in *Input, p *prepared) (job.Record, error) {
+	job.DropParts(tx, in.Caller, importing, keptChecks)
 	t := importing
 	t.Control = p.source.Scope
 	return job.Start(ctx, tx, in.Unconditional(), t, job.Options{

@@ -36,6 +36,8 @@ type order struct {
 type planned struct {
 	Row    int               `json:"row"`
 	Item   httpapi.BatchItem `json:"item"`
+	Cells  []string          `json:"cells"`            // as the file has them, for the report of a row that fails
+	Images []string          `json:"images,omitempty"` // addresses
 	Faults []apierr.Field    `json:"faults,omitempty"`
 }
 
@@ -76,10 +78,12 @@ func (p *parts) close() {
 	p.held = 0
 }
 
+var errNoRows = apierr.InvalidField("body", apierr.Required, "has no rows below the first, which names the columns")
+
 // end returns all parts.
 func (p *parts) end() ([][]byte, error) {
 	if p.rows == 0 {
-		return nil, apierr.InvalidField("body", apierr.Required, "has no rows below the first, which names the columns")
+		return nil, errNoRows
 	}
 	if p.open.Len() > 0 {
 		p.close()
@@ -90,8 +94,9 @@ func (p *parts) end() ([][]byte, error) {
 // state is where a job goes on.
 type state struct {
 	Part    int     `json:"part"`
-	Item    int     `json:"item"` // in the part
-	Size    int     `json:"size"` // rows of the next step
+	Item    int     `json:"item"`             // in the part
+	Size    int     `json:"size"`             // rows of the next step
+	Photos  []photo `json:"photos,omitempty"` // those of the next row that were downloaded
 	Summary summary `json:"summary"`
 }
 
@@ -104,7 +109,10 @@ type summary struct {
 	Updated        int             `json:"updated"`
 	Unchanged      int             `json:"unchanged"`
 	Failed         int             `json:"failed"`
-	RowsWithoutKey int             `json:"rowsWithoutKey"` // each creates a record whenever the file is imported
+	ImagesFailed   int             `json:"imagesFailed,omitempty"` // were not downloaded; their records are made
+	RowsWithoutKey int             `json:"rowsWithoutKey"`         // each creates a record whenever the file is imported
+	Header         []string        `json:"header"`                 // the first row of the file
+	Fields         []string        `json:"fields"`                 // what its columns are imported as; "" = they are not
 	Columns        []string        `json:"columns"`
 	IgnoredColumns []string        `json:"ignoredColumns"`
 	UnknownColumns []UnknownColumn `json:"unknownColumns"`
@@ -119,6 +127,7 @@ type Line struct {
 	Message string         `json:"message,omitempty"`
 	Errors  []apierr.Field `json:"errors,omitempty"` // field is the name of a column
 	Meta    map[string]any `json:"meta,omitempty"`
+	Cells   []string       `json:"cells,omitempty"` // of a row that fails, as the file has them
 }
 
 const outcomeError = "error"
@@ -157,13 +166,25 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 		at.Size = 1
 	}
 	rows := part[at.Item:min(at.Item+at.Size, len(part))]
+	var photos [][]photo
+	var pending []photo
+	if !in.DryRun {
+		if photos, pending, err = s.fetch(ctx, t.By, rows, at.Photos); err != nil {
+			return nil, err
+		}
+		if rows, err = withPhotos(rows[:len(photos)], photos); err != nil {
+			return nil, err
+		}
+	}
 	done := func(made httpapi.BatchStep) (job.Progress, error) {
 		tiers := report(rows, made.Results, in.DryRun)
 		next := at.after(tiers, max(made.Next, 1), len(part))
+		next.keep(tiers, photos, pending)
 		result, err := encode(tiers)
 		processed := t.Done + int64(len(tiers))
 		return job.Progress{
 			State: next, Done: processed, Total: t.Total, End: processed >= t.Total, Summary: next.Summary, Media: "application/x-ndjson", Result: result,
+			KeepParts: in.DryRun,
 		}, err
 	}
 	items := itemsOf(rows)
@@ -215,7 +236,7 @@ func report(rows []planned, results []httpapi.BatchResult, dryRun bool) []Line {
 }
 
 func failedLine(r planned) Line {
-	l := Line{Row: r.Row, Outcome: outcomeError, Code: "VALIDATION_ERROR", Errors: r.Faults}
+	l := Line{Row: r.Row, Outcome: outcomeError, Code: "VALIDATION_ERROR", Errors: r.Faults, Cells: r.Cells}
 	var texts []string
 	for _, f := range r.Faults {
 		texts = append(texts, f.Message)
@@ -235,7 +256,7 @@ func lineOf(r planned, result httpapi.BatchResult, dryRun bool) Line {
 		}
 		return l
 	}
-	l.Outcome, l.Code, l.Meta = outcomeError, result.Code, result.Meta
+	l.Outcome, l.Code, l.Meta, l.Cells = outcomeError, result.Code, result.Meta, r.Cells
 	l.Message = strings.ReplaceAll(result.Message, "body.", "")
 	for _, f := range result.Errors {
 		l.Errors = append(l.Errors, apierr.Field{Field: columnOf(f.Field), Code: f.Code, Message: strings.TrimPrefix(f.Message, "body.")})

@@ -2,10 +2,13 @@ package imports
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,9 +25,13 @@ const (
 	keyID       = "id"
 	keySKU      = "sku"
 	keyExternal = "externalId"
+	keyNone     = "none" // each row creates a record
 )
 
-const currencyColumn = "currency"
+const (
+	currencyColumn = "currency"
+	unitColumn     = "unit"
+)
 
 // table makes items of the rows of one file.
 type table struct {
@@ -35,6 +42,8 @@ type table struct {
 	is1904     bool
 	warehouses map[string]uuid.UUID // by name; only for stock
 	reason     string               // of stock movements
+	origin     string               // source of externalId, where no column has it
+	header     []string             // as the file has it
 
 	columns []column
 	at      map[string]int // index of a column by name
@@ -51,13 +60,16 @@ func (t *table) consumes(name string) bool {
 	if t.source.Resource == stocks {
 		return slices.Contains(stockKeys, name)
 	}
-	return name == keyID
+	return name == keyID || name == imagesColumn && t.source.Resource == products
 }
 
 // text is the cell of a row in a column, as text.
 func (t *table) text(cells []spreadsheet.Value, column string) string {
 	i, ok := t.at[column]
-	if !ok || i >= len(cells) {
+	switch {
+	case !ok && column == "source" && t.text(cells, keyExternal) != "":
+		return t.origin
+	case !ok || i >= len(cells):
 		return ""
 	}
 	return strings.TrimSpace(textOf(cells[i]))
@@ -75,6 +87,9 @@ func (t *table) row(r spreadsheet.Row) planned {
 		faults.Add(currencyColumn, apierr.Conflict, "must be %s, that of the company; convert the amounts", t.numbers.currency)
 	}
 	t.beyond(r.Cells, &faults)
+	if t.consumes(imagesColumn) {
+		p.Images = imagesOf(t.text(r.Cells, imagesColumn), &faults)
+	}
 	t.body.Reset()
 	t.body.WriteByte('{')
 	for i, c := range t.columns {
@@ -92,10 +107,68 @@ func (t *table) row(r spreadsheet.Row) planned {
 	}
 	if t.source.Resource == stocks {
 		t.stock(r.Cells, &faults)
+	} else if from := t.text(r.Cells, "source"); from != "" && !t.has("source") && t.key != keyExternal {
+		raw, _ := quote(from) // a text of the request, which is UTF-8
+		t.put("source", raw)
+	}
+	if t.source.Resource == clients && (p.Item.Op == "create" || p.Item.ExternalID != "" && t.origin != "") {
+		t.client(r.Cells)
 	}
 	t.body.WriteByte('}')
-	p.Item.Body, p.Faults = bytes.Clone(t.body.Bytes()), faults
+	p.Item.Body, p.Faults, p.Cells = bytes.Clone(t.body.Bytes()), faults, t.texts(r.Cells)
 	return p
+}
+
+const clients = "clients"
+
+// client adds to the body of a client that is new, or that another import has made of the same list, what follows from other columns: lists of shops have none for the kind, and one for each
+// part of the name.
+func (t *table) client(cells []spreadsheet.Value) {
+	companyName := t.text(cells, "companyName")
+	if t.text(cells, "kind") == "" {
+		kind := "individual"
+		if companyName != "" {
+			kind = "legal"
+		}
+		t.put("kind", []byte(strconv.Quote(kind)))
+	}
+	if t.text(cells, "displayName") != "" {
+		return
+	}
+	name := strings.TrimSpace(t.text(cells, "firstName") + " " + t.text(cells, "lastName"))
+	if raw, wrong := quoted(cmp.Or(name, companyName)); wrong == nil && string(raw) != `""` {
+		t.put("displayName", raw)
+	}
+}
+
+// texts are the cells as one enters them again.
+func (t *table) texts(cells []spreadsheet.Value) []string {
+	all := make([]string, len(cells))
+	for i, v := range cells {
+		switch text := textOf(v); {
+		case v.Kind == spreadsheet.Number && t.numbers.decimal == ",":
+			all[i] = strings.Replace(text, ".", ",", 1)
+		case v.Kind == spreadsheet.Time:
+			all[i] = t.dayText(text)
+		default:
+			all[i] = text
+		}
+	}
+	return all
+}
+
+// dayText is a date of a workbook, with its time if it has one.
+func (t *table) dayText(serial string) string {
+	day, ok := spreadsheet.Day(serial, t.is1904)
+	part, err := strconv.ParseFloat(serial, 64)
+	switch {
+	case !ok || err != nil:
+		return serial
+	case part == math.Trunc(part):
+		return day.Format(time.DateOnly)
+	}
+	ofDay := time.Duration((part - math.Trunc(part)) * float64(24*time.Hour)).Round(time.Second)
+	return day.Add(ofDay).Format(time.DateTime)
 }
 
 func cellOf(cells []spreadsheet.Value, i int) (cell spreadsheet.Value) {
@@ -135,7 +208,7 @@ func (t *table) find(r spreadsheet.Row, item *httpapi.BatchItem, faults *apierr.
 // beyond adds a fault for the first cell that is in no column of the header. Often a separator in the cells before it was meant as text.
 func (t *table) beyond(cells []spreadsheet.Value, faults *apierr.Fields) {
 	for i, cell := range cells {
-		if (i >= len(t.columns) || t.columns[i].name == "") && strings.TrimSpace(cell.Text) != "" {
+		if (i >= len(t.columns) || t.columns[i].name == "" && !t.columns[i].out) && strings.TrimSpace(cell.Text) != "" {
 			faults.Add(fmt.Sprint("column ", i+1), apierr.Unknown, "has a value, but no name in the first row; name it, or put a cell with a separator before it into quotation marks")
 			return
 		}
@@ -213,6 +286,9 @@ func (t *table) identify(cells []spreadsheet.Value, item *httpapi.BatchItem, fau
 	}
 	item.Op = "upsert"
 	switch t.key {
+	case keyNone:
+		item.Op = "create"
+		return ""
 	case keyID:
 		text := t.text(cells, "id")
 		id, err := uuid.Parse(text)
@@ -242,10 +318,10 @@ func (t *table) identify(cells []spreadsheet.Value, item *httpapi.BatchItem, fau
 
 // summary is that of the job before its first row.
 func (t *table) summary(in *Input) summary {
-	s := summary{Resource: in.Resource, DryRun: in.DryRun, Key: t.key, Columns: []string{}, IgnoredColumns: []string{}, UnknownColumns: []UnknownColumn{}}
-	for _, c := range t.columns {
+	s := summary{Resource: in.Resource, DryRun: in.DryRun, Key: t.key, Header: t.header, Fields: make([]string, len(t.columns)), Columns: []string{}, IgnoredColumns: []string{}, UnknownColumns: []UnknownColumn{}}
+	for i, c := range t.columns {
 		if c.field != nil || c.name != "" && t.consumes(c.name) {
-			s.Columns = append(s.Columns, c.name)
+			s.Columns, s.Fields[i] = append(s.Columns, c.name), c.name
 		}
 	}
 	s.IgnoredColumns = append(s.IgnoredColumns, t.ignored...)

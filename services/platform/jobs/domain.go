@@ -8,7 +8,7 @@ import (
 )
 
 // Any valid token may ask for a job; which jobs it sees depends on the scopes of what they work on.
-var group = httpapi.Group{Tag: "Jobs"}
+var group = httpapi.Group{Tag: "Jobs", About: "Work that takes longer than a request, and its results."}
 
 // Domain declares the domain.
 func Domain() domain.Domain {

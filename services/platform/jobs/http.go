@@ -15,6 +15,9 @@ func (s *Service) Jobs() []job.Handler {
 func (s *Service) Register(api *httpapi.API) {
 	s.api = api
 	r := group.On(api, s.cfg.DB)
+	httpapi.ReadWith(r, "/jobs", "listJobs", "List the jobs of the company", s.List,
+		httpapi.Doc("The latest first, those whose data the token may read, kept for some days after their end; a page looks at 1 000 jobs, so that it may have few of them or none while `hasMore` is true. "+
+			"Fails with `VALIDATION_ERROR` for a filter or cursor that does not fit."))
 	httpapi.Get(r, "/jobs/{id}", "getJob", "Read a job", s.Get,
 		httpapi.Doc("Poll it about once a second until `status` is `done`, `failed` or `canceled`; `resultUrl` is there once a job with a result is done. "+
 			"Fails with `JOB_NOT_FOUND`, also for a job whose data the token may not read."))

@@ -11,9 +11,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/spreadsheet"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/job"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
 )
 
 // Config holds the dependencies of the service.
@@ -34,11 +36,58 @@ func New(cfg Config) *Service { return &Service{cfg: cfg} }
 // Get reads a job.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (job.Record, error) {
 	f, err := job.Get(ctx, s.cfg.DB, by, id)
-	if err == nil && s.available(f) {
-		url := s.cfg.Root + "/jobs/" + id.String() + "/result"
+	return s.shown(f), err
+}
+
+// shown is a job with where its result is.
+func (s *Service) shown(f job.Found) job.Record {
+	if s.available(f) {
+		url := s.cfg.Root + "/jobs/" + f.ID.String() + "/result"
 		f.ResultURL = &url
 	}
-	return f.Record, err
+	return f.Record
+}
+
+// Query selects jobs.
+type Query struct {
+	Cursor string `query:"cursor" maxLength:"100" doc:"nextCursor of the page before"`
+	list.PageLimit
+	Status       []string       `query:"status" enum:"pending,processing,paused,done,failed,canceled" maxItems:"6" doc:"comma-separated"`
+	Type         string         `query:"type" maxLength:"100" doc:"as jobs have it, or the part before /"`
+	UpdatedSince *jsontype.Time `query:"updatedSince" doc:"jobs that have gone on, or ended, at or after this time"`
+}
+
+// Page is a part of the jobs of a company, the latest first.
+type Page struct {
+	Items      []job.Record `json:"items"`
+	NextCursor *string      `json:"nextCursor" doc:"where to go on; null at the end"`
+	HasMore    bool         `json:"hasMore"`
+}
+
+// List returns a page of the jobs that the caller may see.
+func (s *Service) List(ctx context.Context, by access.Caller, q Query) (Page, error) {
+	f := job.Filter{Statuses: q.Status, Type: q.Type, Limit: q.Records()}
+	if q.UpdatedSince != nil {
+		f.Since = q.UpdatedSince.Std()
+	}
+	if q.Cursor != "" {
+		var err error
+		if f.Before, err = uuid.Parse(q.Cursor); err != nil {
+			return Page{}, apierr.InvalidField("cursor", apierr.Format, "is not one that this list gave out; start again without it")
+		}
+	}
+	found, next, err := job.List(ctx, s.cfg.DB, by, f)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Items: make([]job.Record, len(found)), HasMore: next != nil}
+	for i, f := range found {
+		page.Items[i] = s.shown(f)
+	}
+	if next != nil {
+		page.NextCursor = new(next.String())
+	}
+	return page, nil
 }
 
 // available reports whether a job has a result that is still kept.

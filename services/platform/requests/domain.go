@@ -11,7 +11,7 @@ import (
 
 const apiRequests = db.Table("api_requests")
 
-var group = httpapi.Group{Tag: "Requests", Scope: "company", Component: "core"}
+var group = httpapi.Group{Tag: "Requests", About: "The log of requests of the company.", Scope: "company", Component: "core"}
 
 // Domain declares the domain.
 func Domain() domain.Domain {

@@ -33,6 +33,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/testkit/apitest"
+	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
@@ -268,7 +269,7 @@ func StartRelay(t *testing.T, d *db.DB, brokers []string) {
 	client, err := outbox.NewClient(kafka.Config{Brokers: brokers, ClientID: "relay"})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: uuid.NewString(), EventRetention: DefaultPolicy().EventRetention})
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: uuid.NewString(), Stamp: store.ChangesOfSubscriptions, EventRetention: DefaultPolicy().EventRetention})
 	require.NoError(t, err)
 	apitest.Background(t, relay.Run)
 }
@@ -289,14 +290,17 @@ var APicture = sync.OnceValue(func() string { //nolint:gochecknoglobals // made 
 })
 
 // ATable is a CSV file as a body.
-const ATable = "id,name\n,Mill\n"
+const ATable = AHeader + ",Mill\n"
+
+// AHeader is the first row of a CSV file.
+const AHeader = "id,name\n"
 
 // MediaOf is the media type of a body.
 func MediaOf(body string) string {
 	switch {
 	case strings.HasPrefix(body, "\x89PNG"):
 		return "image/png"
-	case body == ATable:
+	case strings.HasPrefix(body, AHeader):
 		return "text/csv"
 	}
 	return "application/json"

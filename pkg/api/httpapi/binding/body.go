@@ -1,11 +1,14 @@
 package binding
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -51,10 +54,10 @@ func (b *Binder) Bind(from Source, body *Body, unknown Handling, in reflect.Valu
 	if unknown != Lenient {
 		b.rejectParams(c)
 	}
-	if b.body != nil {
-		if err := b.bindBody(body, c, in); err != nil {
-			return nil, err
-		}
+	if b.body == nil {
+		c.noBody("", body)
+	} else if err := b.bindBody(body, c, in); err != nil {
+		return nil, err
 	}
 	if unknown == Strict {
 		c.rejectUnknown()
@@ -98,6 +101,34 @@ func (b *Binder) bindBody(body *Body, c *checker, in reflect.Value) error {
 		defer func() { of.SetBodies(bodies) }()
 	}
 	return c.decode("", tree, into)
+}
+
+// noBody ignores the fields of a body that nothing takes, and one that is no object as a whole. Null and {} say nothing.
+func (c *checker) noBody(path string, body *Body) {
+	if len(bytes.TrimSpace(body.Raw)) == 0 {
+		return
+	}
+	tree, err := body.Tree()
+	fields, isObject := tree.(map[string]any)
+	switch {
+	case err == nil && tree == nil:
+	case err != nil || !isObject:
+		c.ignore(cmp.Or(path, bodyField))
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		c.ignore(join(path, name))
+	}
+}
+
+// BindNone is [BindPart] for a part that must not be there.
+func BindNone(path string, raw []byte, strict bool) (ignored []string, err error) {
+	c := &checker{}
+	c.noBody(path, &Body{Raw: raw})
+	ignored = c.ignored
+	if strict {
+		c.rejectUnknown()
+	}
+	return ignored, c.faults.Err()
 }
 
 // BindPart validates a part of a body that has a schema of its own, such as an item of a batch, and decodes it. Its fields are named

@@ -94,8 +94,9 @@ func addProperties(reg huma.Registry, s *huma.Schema, t reflect.Type, patch bool
 			continue
 		}
 		p := huma.SchemaFromField(reg, f, t.Name()+f.Name)
-		if p.Ref == "" {
-			p.Nullable = f.Type.Kind() == reflect.Pointer || f.Tag.Get("null") == "zero"
+		p.Nullable = false
+		if f.Type.Kind() == reflect.Pointer || f.Tag.Get("null") == "zero" {
+			jsontype.MayBeNull(p)
 		}
 		if patch {
 			p.Default = nil

@@ -129,10 +129,14 @@ func TestKeysOfMaps(t *testing.T) {
 	c := &checker{}
 	c.value("a", lower, map[string]any{"x": "", "X": "", "wxyz": ""})
 	c.value("b", short, map[string]any{"": "", "X": "", "wxyz": ""})
-	require.Equal(t, apierr.Fields{
-		{Field: "a.X", Code: apierr.Format, Message: "a.X: the key must be small"},
-		{Field: "a.wxyz", Code: apierr.Format, Message: "a.wxyz: the key must be small"},
-		{Field: "b.", Code: apierr.Length, Message: "b.: the key must have at least 1 characters"},
-		{Field: "b.wxyz", Code: apierr.Length, Message: "b.wxyz: the key must have at most 3 characters, has 4"},
-	}, c.faults)
+	var got [][]string
+	for _, f := range c.faults {
+		got = append(got, []string{f.Field, f.Code, f.Message})
+	}
+	require.Equal(t, [][]string{
+		{"a.X", apierr.Format, "a.X: the key must be small"},
+		{"a.wxyz", apierr.Format, "a.wxyz: the key must be small"},
+		{"b.", apierr.Length, "b.: the key must have at least 1 characters"},
+		{"b.wxyz", apierr.Length, "b.wxyz: the key must have at most 3 characters, has 4"},
+	}, got)
 }

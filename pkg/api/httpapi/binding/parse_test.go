@@ -59,13 +59,15 @@ func TestParsingStops(t *testing.T) {
 	// Neither body is complete, which nobody notices any more.
 	faults := faultsOf(`{` + strings.Repeat(`"a":0,`, 100_000))
 	require.Len(t, faults, 101)
-	require.Equal(t, apierr.Field{Field: "a", Code: "CONFLICT", Message: "a: is a duplicate key; send it once"}, faults[100])
+	require.Equal(t, []string{"a", "CONFLICT", "a: is a duplicate key; send it once"}, []string{faults[100].Field, faults[100].Code, faults[100].Message})
 
 	var many strings.Builder
 	for i := range 100_000 {
 		fmt.Fprintf(&many, `"f%d":0,`, i)
 	}
-	require.Equal(t, []apierr.Field{{Field: "x[0]", Code: "MAX", Message: "x[0]: must have at most 1000 fields"}}, faultsOf(`{"x":[{`+many.String()))
+	faults = faultsOf(`{"x":[{` + many.String())
+	require.Len(t, faults, 1)
+	require.Equal(t, []string{"x[0]", "MAX", "x[0]: must have at most 1000 fields"}, []string{faults[0].Field, faults[0].Code, faults[0].Message})
 }
 
 func TestValidationStops(t *testing.T) {

@@ -56,11 +56,9 @@ func few(names []string, name string) []string {
 
 // value validates v at path and returns its normalized form.
 func (c *checker) value(path string, s *huma.Schema, v any) any {
-	for s.Ref != "" {
-		s = c.reg.SchemaFromRef(s.Ref)
-	}
+	s, null := jsontype.Resolve(c.reg, s)
 	if v == nil {
-		if !s.Nullable && s.Type != "" {
+		if !null && !s.Nullable && s.Type != "" {
 			c.faults.Add(path, apierr.Type, "must not be null; omit the field instead")
 		}
 		return v

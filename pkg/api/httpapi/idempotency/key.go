@@ -14,6 +14,9 @@ const (
 	alias  = "Idempotency-Key"
 )
 
+// HeaderReplayed tells that a response is a stored one.
+const HeaderReplayed = "X-Idempotent-Replayed"
+
 // ParseKey returns the key of a request, or the zero UUID if it has none. header returns a header and whether it was sent: an empty
 // key is a mistake, not a request without one.
 func ParseKey(header func(name string) (value string, sent bool)) (uuid.UUID, error) {

@@ -42,6 +42,9 @@ func Whole(raw []byte) *Body {
 	return &Body{stream: bytes.NewReader(raw), length: len(raw), done: len(raw) == 0}
 }
 
+// Stream is a body of unknown length from a part of this process.
+func Stream(from io.Reader) *Body { return &Body{stream: from, length: -1} }
+
 // Length is the declared length in bytes; -1 if the body is chunked.
 func (b *Body) Length() int { return b.length }
 
@@ -103,7 +106,7 @@ func (b *Body) CopyTo(ctx context.Context, buf io.ReaderFrom, limit int) error {
 		return readError(stream.err)
 	case err != nil:
 		return err //nolint:wrapcheck // of the caller's buffer
-	case b.length > int(n) || (b.length < 0 && hasEnded(b.rc.Conn())):
+	case b.length > int(n) || (b.length < 0 && b.rc != nil && hasEnded(b.rc.Conn())):
 		return errIncomplete
 	}
 	b.done = true

@@ -9,12 +9,12 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
@@ -23,11 +23,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
-// ErrorResponse is the body of every error; see docs/reference/errors.md#error-body.
-type ErrorResponse struct {
+// errorResponse is the body of every error; see docs/reference/errors.md#error-body. M is the type of its message: an array for 400, and
+// a text for all others.
+type errorResponse[M string | []string] struct {
 	StatusCode int            `json:"statusCode" doc:"HTTP status"`
 	Code       string         `json:"code" doc:"stable machine code" example:"ORDER_NOT_FOUND"`
-	Message    errorMessage   `json:"message" doc:"for developers: an array of strings for 400, a string otherwise"`
+	Message    M              `json:"message" doc:"for developers"`
 	Error      string         `json:"error" doc:"reason phrase of the status"`
 	Meta       map[string]any `json:"meta" doc:"details; the keys depend on code"`
 	Errors     []apierr.Field `json:"errors,omitempty" doc:"only for 400: the first 100 errors, in the order of message; meta.unlistedErrors is at least 1 if there are more"`
@@ -35,6 +36,22 @@ type ErrorResponse struct {
 	Timestamp  jsontype.Time  `json:"timestamp"`
 	Path       string         `json:"path"`
 	DocURL     string         `json:"docUrl" doc:"documentation of the code"`
+}
+
+// SchemaName implements [jsontype.Named].
+func (r errorResponse[M]) SchemaName() string {
+	if _, many := any(r.Message).([]string); many {
+		return "ValidationErrorResponse"
+	}
+	return "ErrorResponse"
+}
+
+// ErrorType is the type of the body of errors with this status.
+func ErrorType(status int) reflect.Type {
+	if status == http.StatusBadRequest {
+		return reflect.TypeFor[errorResponse[[]string]]()
+	}
+	return reflect.TypeFor[errorResponse[string]]()
 }
 
 // problem is the same error in the format of RFC 9457.
@@ -89,20 +106,15 @@ func (s *Server) writeFault(fc *fiber.Ctx, f *apierr.Error) {
 		fc.Set(fiber.HeaderRetryAfter, strconv.Itoa(f.RetryAfter))
 	}
 	fc.Status(f.Status)
-	listed, unlisted := ListedFaults(f.Fields)
-	doc := s.docURL(f.Code)
-	meta := metaOf(f, unlisted)
 	var body any
 	accept := fc.Get(fiber.HeaderAccept)
 	if asProblem := weight(accept, "application/problem+json"); asProblem > 0 && asProblem >= weight(accept, fiber.MIMEApplicationJSON) {
 		fc.Set(fiber.HeaderContentType, "application/problem+json")
-		body = problem{doc, http.StatusText(f.Status), f.Status, f.Message, RequestID(fc), f.Code, meta, listed}
+		listed, unlisted := ListedFaults(f.Fields)
+		body = problem{s.docURL(f.Code), http.StatusText(f.Status), f.Status, f.Message, RequestID(fc), f.Code, metaOf(f, unlisted), listed}
 	} else {
 		fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-		body = ErrorResponse{
-			StatusCode: f.Status, Code: f.Code, Message: messageOf(f, listed, unlisted), Error: http.StatusText(f.Status), Meta: meta, Errors: listed,
-			RequestID: RequestID(fc), Timestamp: jsontype.At(time.Now()), Path: fc.Path(), DocURL: doc,
-		}
+		body = s.errorBody(f, RequestID(fc), fc.Path())
 	}
 	raw, err := jsontype.Marshal(body)
 	if err != nil {
@@ -118,17 +130,14 @@ func (s *Server) writeFault(fc *fiber.Ctx, f *apierr.Error) {
 // rawResponse encodes the error as a complete HTTP response, for a connection that is closed before its request is read.
 func (s *Server) rawResponse(f *apierr.Error) []byte {
 	id := uuid.Must(uuid.NewV7()).String()
-	raw, err := jsontype.Marshal(ErrorResponse{
-		StatusCode: f.Status, Code: f.Code, Message: messageOf(f, nil, 0), Error: http.StatusText(f.Status), Meta: metaOf(f, 0),
-		RequestID: id, Timestamp: jsontype.At(time.Now()), DocURL: s.docURL(f.Code),
-	})
+	raw, err := jsontype.Marshal(s.errorBody(f, id, ""))
 	if err != nil {
 		return nil
 	}
 	res := http.Response{
 		StatusCode: f.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true, ContentLength: int64(len(raw)), Body: io.NopCloser(bytes.NewReader(raw)),
 		Header: http.Header{
-			fiber.HeaderContentType: {fiber.MIMEApplicationJSON}, fiber.HeaderRetryAfter: {strconv.Itoa(f.RetryAfter)}, headerRequestID: {id},
+			fiber.HeaderContentType: {fiber.MIMEApplicationJSON}, fiber.HeaderRetryAfter: {strconv.Itoa(f.RetryAfter)}, HeaderRequestID: {id},
 		},
 	}
 	var message bytes.Buffer
@@ -200,39 +209,34 @@ func (s *Server) routeError(fc *fiber.Ctx, err error) error {
 	return nil
 }
 
-// errorMessage is an array of strings for 400, and a string for every other status.
-type errorMessage struct {
-	many  bool
-	texts []string
+// errorBody is the body of an error.
+func (s *Server) errorBody(f *apierr.Error, id, path string) any {
+	if f.Status != http.StatusBadRequest {
+		return errorOf(s, f, f.Message, id, path)
+	}
+	listed, unlisted := ListedFaults(f.Fields)
+	body := errorOf(s, f, messagesOf(f, listed, unlisted), id, path)
+	body.Errors, body.Meta = listed, metaOf(f, unlisted)
+	return body
 }
 
-func messageOf(f *apierr.Error, listed []apierr.Field, unlisted int) errorMessage {
-	if f.Status != http.StatusBadRequest {
-		return errorMessage{texts: []string{f.Message}}
+func errorOf[M string | []string](s *Server, f *apierr.Error, message M, id, path string) errorResponse[M] {
+	return errorResponse[M]{
+		StatusCode: f.Status, Code: f.Code, Message: message, Error: http.StatusText(f.Status), Meta: metaOf(f, 0),
+		RequestID: id, Timestamp: jsontype.At(time.Now()), Path: path, DocURL: s.docURL(f.Code),
 	}
-	m := errorMessage{many: true}
-	for _, field := range listed {
-		m.texts = append(m.texts, field.Message)
+}
+
+func messagesOf(f *apierr.Error, listed []apierr.Field, unlisted int) []string {
+	if len(listed) == 0 {
+		return []string{f.Message}
+	}
+	all := make([]string, len(listed))
+	for i, field := range listed {
+		all[i] = field.Message
 	}
 	if unlisted > 0 {
-		m.texts = append(m.texts, "there are more errors; correct the listed ones first")
+		all = append(all, "there are more errors; correct the listed ones first")
 	}
-	if len(m.texts) == 0 {
-		m.texts = []string{f.Message}
-	}
-	return m
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (m errorMessage) MarshalJSON() ([]byte, error) {
-	if m.many {
-		return jsontype.Marshal(m.texts)
-	}
-	return jsontype.Marshal(m.texts[0])
-}
-
-// Schema implements [huma.SchemaProvider].
-func (errorMessage) Schema(huma.Registry) *huma.Schema {
-	text := &huma.Schema{Type: huma.TypeString}
-	return &huma.Schema{OneOf: []*huma.Schema{text, {Type: huma.TypeArray, Items: text}}}
+	return all
 }

@@ -157,7 +157,7 @@ func (s *Server) refuse(fc *fiber.Ctx, in *incoming) error {
 	}
 	allowed := s.paths.methods(fc.Path())
 	if allowed == nil {
-		return s.errNoRoute(in.method, fc.Path())
+		return s.errNoRoute(in.method, s.shown(fc.Path()))
 	}
 	if slices.Contains(allowed, in.method) {
 		return nil
@@ -165,7 +165,7 @@ func (s *Server) refuse(fc *fiber.Ctx, in *incoming) error {
 	for _, method := range allowed {
 		fc.Append(fiber.HeaderAllow, method)
 	}
-	return errMethod(in.method, fc.Path())
+	return errMethod(in.method, s.shown(fc.Path()))
 }
 
 func (s *Server) errNoRoute(method, path string) error {

@@ -21,7 +21,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/telemetry"
 )
 
-const headerRequestID = "X-Request-Id"
+// Headers of every response.
+const (
+	HeaderRequestID = "X-Request-Id"
+	HeaderRelease   = "X-Api-Release"
+)
 
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
@@ -30,7 +34,7 @@ var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 	start := time.Now()
 	s.identify(fc)
-	ctx, span := begin(propagation.TraceContext{}.Extract(contextOf(fc), headerCarrier{fc}), fc.Method(), fc.Path())
+	ctx, span := begin(propagation.TraceContext{}.Extract(contextOf(fc), headerCarrier{fc}), fc.Method(), s.shown(fc.Path()))
 	defer span.End()
 	fc.SetUserContext(telemetry.WithRequest(ctx, RequestID(fc)))
 	defer func() {
@@ -61,17 +65,17 @@ func begin(ctx context.Context, method, path string) (context.Context, trace.Spa
 
 // identify sets the headers of every response.
 func (s *Server) identify(fc *fiber.Ctx) {
-	id := fc.Get(headerRequestID)
+	id := fc.Get(HeaderRequestID)
 	if !validRequestID.MatchString(id) {
 		id = uuid.Must(uuid.NewV7()).String()
 	}
-	fc.Set(headerRequestID, id)
-	fc.Set("X-Api-Release", s.cfg.Release)
+	fc.Set(HeaderRequestID, id)
+	fc.Set(HeaderRelease, s.cfg.Release)
 	fc.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 }
 
 // RequestID is the id of a request, which its response carries.
-func RequestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
+func RequestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(HeaderRequestID)) }
 
 // measure records the outcome of the request.
 func measure(ctx context.Context, span trace.Span, method, route string, status int, took time.Duration) {

@@ -72,6 +72,7 @@ type Server struct {
 	cfg     Config
 	app     *fiber.App
 	paths   pathTree
+	secret  []string                // paths below which a segment is a secret
 	direct  fasthttp.RequestHandler // what a request reaches behind the connection
 	started sync.Once
 }
@@ -122,11 +123,33 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 
 // Route mounts a handler at a path below the root, with parameters as {id}. HEAD is handled like GET; the server omits the body.
 func (s *Server) Route(method, path string, handle fiber.Handler) {
+	s.route(method, s.cfg.Base+path, handle)
+}
+
+// SecretRoute mounts a handler at a path of the host such as /b/, with one more segment as the named parameter, which is a secret and
+// shown in no trace.
+func (s *Server) SecretRoute(method, path, param string, handle fiber.Handler) {
+	if !slices.Contains(s.secret, path) {
+		s.secret = append(s.secret, path)
+	}
+	s.route(method, path+"{"+param+"}", handle)
+}
+
+// shown is a path without a secret.
+func (s *Server) shown(path string) string {
+	for _, secret := range s.secret {
+		if strings.HasPrefix(path, secret) {
+			return secret
+		}
+	}
+	return path
+}
+
+func (s *Server) route(method, path string, handle fiber.Handler) {
 	methods := []string{method}
 	if method == http.MethodGet {
 		methods = []string{http.MethodGet, http.MethodHead}
 	}
-	path = s.cfg.Base + path
 	if slices.Contains(s.paths.methods(path), method) {
 		panic(method + " " + path + " already has a route: register fixed paths before paths with parameters, and each path once")
 	}

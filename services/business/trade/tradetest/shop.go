@@ -19,6 +19,7 @@ type Shop struct {
 	apitest.Users
 	Items     map[trade.ItemRef]trade.Item
 	PriceList map[trade.ItemRef]money.Amount // every price list
+	Rates     map[uuid.UUID]money.Percent    // tax rates
 }
 
 // NewShop returns an empty shop.
@@ -47,6 +48,19 @@ func (s *Shop) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []t
 	return found, nil
 }
 
+// NamedItems finds items by their SKUs.
+func (s *Shop) NamedItems(_ context.Context, _ db.Querier, _ tenant.ID, names []trade.ItemName) (map[trade.ItemName][]trade.ItemRef, error) {
+	found := map[trade.ItemName][]trade.ItemRef{}
+	for _, n := range names {
+		for ref, item := range s.Items {
+			if ref.Kind == n.Kind && item.SKU == n.SKU {
+				found[n] = append(found[n], ref)
+			}
+		}
+	}
+	return found, nil
+}
+
 // StockProducts returns what the warehouse knows of the items. All variants are of the size L.
 func (s *Shop) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
 	found := map[trade.StockKey]trade.StockProduct{}
@@ -62,6 +76,11 @@ func (s *Shop) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys 
 		found[k] = p
 	}
 	return found, nil
+}
+
+// TaxRates returns all tax rates.
+func (s *Shop) TaxRates(context.Context, db.Querier, tenant.ID, []uuid.UUID) (map[uuid.UUID]money.Percent, error) {
+	return s.Rates, nil
 }
 
 // Prices returns the prices of the items in the price list.

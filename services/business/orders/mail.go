@@ -1,0 +1,85 @@
+package orders
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
+)
+
+// MailInput is the body of a mail to the client of an order.
+type MailInput struct {
+	Document string  `json:"document" required:"true" enum:"confirmation,delivery-note,till-receipt"`
+	Email    *string `json:"email" format:"email" maxLength:"254" doc:"default: customerEmail of the order"`
+}
+
+// SchemaName implements [jsontype.Named].
+func (MailInput) SchemaName() string { return "OrderMailInput" }
+
+// Mailed is a document that is on its way by e-mail.
+type Mailed struct {
+	Document string        `json:"document"`
+	At       jsontype.Time `json:"at"`
+}
+
+// SchemaName implements [jsontype.Named].
+func (Mailed) SchemaName() string { return "OrderMailed" }
+
+// fieldMail is what the history calls a document that was sent.
+const fieldMail = "mail"
+
+type mailRequest struct {
+	httpapi.ByID
+	Body MailInput `body:"command"`
+}
+
+// letter is a mail with its address.
+type letter struct {
+	to     string
+	notice ownermail.Notice
+}
+
+// prepareMail writes the mail before its transaction: a logo is stored elsewhere, and a document takes time.
+func (s *Service) prepareMail(ctx context.Context, in *mailRequest) (l letter, err error) {
+	o, err := table.Get(ctx, s.cfg.DB, in.Company, in.ID)
+	if err != nil {
+		return l, err
+	}
+	if in.Body.Email != nil {
+		o.CustomerEmail = in.Body.Email
+	}
+	if l.to = record.OrZero(o.CustomerEmail); l.to == "" {
+		return l, apierr.InvalidField("email", apierr.Required, "is required, as the order has no customerEmail")
+	}
+	l.notice, err = s.cfg.Letter(ctx, in.Caller, o, in.Body.Document)
+	return l, err
+}
+
+func (s *Service) mail(ctx context.Context, tx *db.Tx, in *mailRequest, l letter) (Mailed, error) {
+	if err := ownermail.AddDocument(ctx, tx, in.Caller, l.to, l.notice); err != nil {
+		return Mailed{}, err
+	}
+	tx.Queue(sqlInsertHistory, in.Company, in.ID, record.NewID(), []int32{0}, []string{fieldMail}, []string{"null"}, []string{text(in.Body.Document + ": " + l.to)}, in.ActorID(), tx.Now())
+	return Mailed{Document: in.Body.Document, At: jsontype.At(tx.Now())}, nil
+}
+
+// Paid are the latest payments and refunds of an order, for its receipt.
+func (s *Service) Paid(ctx context.Context, by access.Caller, order uuid.UUID) ([]Payment, error) {
+	page, err := s.Payments(ctx, by, order, PaymentFilter{Params: list.Params{PageSize: 50}})
+	if err != nil {
+		return nil, err
+	}
+	paid := make([]Payment, len(page.Items))
+	for i, p := range page.Items {
+		paid[i] = p.Payment
+	}
+	return paid, nil
+}

@@ -1,0 +1,220 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tradegrid/tradegrid/pkg/events/outbox"
+	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/pkg/kit/telemetry"
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
+	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/services/business/trade"
+)
+
+const stockChanges = db.Table("stock_changes")
+
+// A hot row has its mark already, so that a document mostly looks for it and writes nothing.
+var sqlMarkChanged = stockChanges.InsertRows(`(company_id, warehouse_id, product_id, variant_id)
+SELECT DISTINCT u.c, u.w, u.p, u.v FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[]) AS u(c, w, p, v) ORDER BY u.c, u.w, u.p, u.v
+ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO NOTHING`)
+
+// markChanged queues the marks of rows whose available quantity the deltas change, behind the writes of these rows. Both that and
+// [Announcer] hold the lock of a row when they look at its mark, so that the last change is always told.
+func markChanged(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) {
+	var companies []tenant.ID
+	var warehouses, products, variants []uuid.UUID
+	for _, d := range deltas {
+		if d.Qty != d.Reserved {
+			companies, warehouses = append(companies, company), append(warehouses, d.Warehouse)
+			products, variants = append(products, d.Product), append(variants, d.Variant)
+		}
+	}
+	if len(companies) > 0 {
+		tx.QueueRows(sqlMarkChanged, companies, warehouses, products, variants)
+	}
+}
+
+const (
+	announceEvery = time.Second
+	announcePage  = 200 // rows that are read, and of one company told, together
+)
+
+// Announcer tells what is available of the stock rows that have changed, by an event each, at most about once a second. Documents only
+// mark these rows: an event, and the index entries of a new updated_at, for each line of each order would cost more than the order.
+type Announcer struct {
+	stock *Service
+	log   *slog.Logger
+}
+
+// NewAnnouncer returns an announcer of the stock of all companies.
+func NewAnnouncer(stock *Service, log *slog.Logger) *Announcer { return &Announcer{stock, log} }
+
+// Run tells changes while owner says that this process is in charge, until ctx is done.
+func (a *Announcer) Run(ctx context.Context, owner func() bool) {
+	tick := time.NewTicker(announceEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		a.pass(ctx, owner, time.Now())
+	}
+}
+
+// pass tells what has changed until now, if this process is in charge.
+func (a *Announcer) pass(ctx context.Context, owner func() bool, now time.Time) {
+	if !owner() {
+		toldThrough.Store(0)
+		return
+	}
+	toldThrough.CompareAndSwap(0, now.UnixNano()) // what the process before has left is told within this pass
+	err := a.Announce(telemetry.Untraced(ctx), owner)
+	if err == nil {
+		toldThrough.Store(now.UnixNano())
+	} else if ctx.Err() == nil {
+		a.log.WarnContext(ctx, "changes of available stock not told; tried again in a second", "error", err)
+	}
+}
+
+// toldThrough is the start of the last pass of this process that told everything, in nanoseconds; 0 = another one is in charge.
+var toldThrough atomic.Int64
+
+var untold = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	Name: "tradegrid_stock_untold_seconds", Help: "How old a change of available stock can be that no stock.available_changed has told yet: the time since the start of the last pass over all companies that told everything. Measured by the owner of bucket 0; 0 in other processes.",
+}, func() float64 { return untoldAt(time.Now()) })
+
+func untoldAt(now time.Time) float64 {
+	at := toldThrough.Load()
+	if at == 0 {
+		return 0
+	}
+	return now.Sub(time.Unix(0, at)).Seconds()
+}
+
+// changedRow is the key of a marked row.
+type changedRow struct {
+	Company                     tenant.ID
+	Warehouse, Product, Variant uuid.UUID
+}
+
+const sqlSelectChanged = `SELECT company_id, warehouse_id, product_id, variant_id FROM stock_changes WHERE (company_id, warehouse_id, product_id, variant_id) > ($1, $2, $3, $4)
+ORDER BY company_id, warehouse_id, product_id, variant_id LIMIT $5`
+
+// Announce tells each change once that is marked now, as long as owner agrees.
+func (a *Announcer) Announce(ctx context.Context, owner func() bool) error {
+	d := a.stock.cfg.DB
+	for last := (changedRow{}); owner(); {
+		page, err := db.Collect(ctx, d, "select changed stock", pgx.RowToStructByPos[changedRow], sqlSelectChanged,
+			last.Company, last.Warehouse, last.Product, last.Variant, announcePage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		last = page[len(page)-1]
+		for len(page) > 0 {
+			n := 1
+			for n < len(page) && page[n].Company == page[0].Company {
+				n++
+			}
+			// What it has told, it does not tell again.
+			err := d.RunTx(ctx, "warehouse.available", func(ctx context.Context, tx *db.Tx) error { return a.tell(ctx, tx, page[:n]) }, db.ReadCommitted(), db.Repeatable())
+			if err != nil {
+				return err
+			}
+			page = page[n:]
+		}
+	}
+	return nil
+}
+
+const sqlLockChanged = `SELECT s.warehouse_id, s.product_id, s.variant_id, s.id, s.qty, s.reserved, s.reorder_point, s.told, s.version, s.ev_pos, s.created_at, s.updated_at
+FROM stocks AS s JOIN unnest($2::UUID[], $3::UUID[], $4::UUID[]) AS u(w, p, v) ON s.warehouse_id = u.w AND s.product_id = u.p AND s.variant_id = u.v
+WHERE s.company_id = $1 ORDER BY s.warehouse_id, s.product_id, s.variant_id FOR UPDATE OF s`
+
+var (
+	sqlTell = stocks.Update(`SET told = stocks.qty - stocks.reserved, ev_pos = u.pos, updated_at = u.at
+FROM unnest($2::UUID[], $3::BIGINT[], $4::TIMESTAMPTZ[]) AS u(id, pos, at) WHERE stocks.company_id = $1 AND stocks.id = u.id`)
+
+	sqlUnmark = stockChanges.Delete(`WHERE company_id = $1 AND (warehouse_id, product_id, variant_id) IN (SELECT w, p, v FROM unnest($2::UUID[], $3::UUID[], $4::UUID[]) AS u(w, p, v))`)
+)
+
+// toldStock is a locked row with what was told of it.
+type toldStock struct {
+	Stock
+	told *money.Qty
+}
+
+// tell raises the events of marked rows of a company, and deletes their marks. A row also gets the time from which on updatedSince finds it:
+// its version may have changed although as much is available as before.
+func (a *Announcer) tell(ctx context.Context, tx *db.Tx, marked []changedRow) error {
+	company := marked[0].Company
+	var warehouses, products, variants []uuid.UUID
+	for _, m := range marked {
+		warehouses, products, variants = append(warehouses, m.Warehouse), append(products, m.Product), append(variants, m.Variant)
+	}
+	all, err := lockChanged(ctx, tx, company, warehouses, products, variants)
+	if err != nil {
+		return err
+	}
+	keys := make([]trade.StockKey, len(all))
+	for i := range all {
+		keys[i] = all[i].key()
+	}
+	described, names, err := a.stock.describeAll(ctx, tx, company, keys, warehouses)
+	if err != nil {
+		return err
+	}
+	var ids []uuid.UUID
+	var positions []int64
+	var times []time.Time
+	now := tx.Now()
+	for i := range all {
+		st := &all[i]
+		st.StockedProduct, st.WarehouseName = describe(keys[i], described[keys[i]]), names[st.WarehouseID]
+		st.EvPos = max(st.EvPos+1, now.UnixMicro())
+		if now.After(st.UpdatedAt.Std()) {
+			st.UpdatedAt = jsontype.At(now)
+		}
+		ids, positions, times = append(ids, st.ID), append(positions, st.EvPos), append(times, st.UpdatedAt.Std())
+		if st.told != nil && *st.told == st.Available {
+			continue
+		}
+		if err := outbox.Raise(ctx, tx, company, outbox.Event{Name: availableChanged.Name, Type: aggregateStock, ID: st.ID, Meta: st.Meta, Data: st.Stock}); err != nil {
+			return err
+		}
+	}
+	tx.Queue(sqlTell, company, ids, positions, times)
+	tx.Queue(sqlUnmark, company, warehouses, products, variants)
+	return nil
+}
+
+// lockChanged locks the rows in the order in which documents do. A row may be gone with its warehouse.
+func lockChanged(ctx context.Context, tx *db.Tx, company tenant.ID, warehouses, products, variants []uuid.UUID) (all []toldStock, err error) {
+	rows, err := tx.Query(ctx, sqlLockChanged, company, warehouses, products, variants)
+	if err != nil {
+		return nil, fmt.Errorf("lock changed stock: %w", err)
+	}
+	var k trade.StockKey
+	var st toldStock
+	targets := append([]any{&st.WarehouseID, &k.Product, &k.Variant, &st.ID, &st.Qty, &st.Reserved, &st.ReorderPoint, &st.told}, st.Targets()...)
+	if _, err := pgx.ForEachRow(rows, targets, func() error {
+		next := st
+		next.CompanyID, next.ProductID, next.VariantID = company, k.Product, k.VariantID()
+		next.derive()
+		all = append(all, next)
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("read changed stock: %w", err)
+	}
+	return all, nil
+}
