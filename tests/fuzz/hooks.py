@@ -14,7 +14,8 @@ RELATIVE = {"CONFLICT", "REQUIRED", "STEP", "UNKNOWN"}
 # Fields whose values are in other records, in lists too long for a schema, or in a language of their own, and bounds by other fields.
 DESCRIBED_IN_WORDS = re.compile(
     r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|ipAllowlist\[\d+\]|workingHours\[\d+\]\.to|filters?(\..*)?|intake\..*|columns\[\d+\])$"
-    r"|^payments$"  # one, unless paymentMethod is mixed
+    r"|^payments$",  # one, unless paymentMethod is mixed
+    re.DOTALL,
 )
 
 # Faults whose rule depends on other fields, on records or on the clock say on which.
@@ -120,8 +121,10 @@ def required_of(node, root, seen=()):
 
 
 def blank_is_null(message, body):
-    """Whether the component that is not like its schema is a blank text in the body, or in an item of one of its arrays."""
-    names = re.findall(r"body(?: ->| -)\s*(\w+)", message) + re.findall(r"Array with invalid items: (\w+)", message)
+    """Whether the component that is not like its schema is a blank text in the body, at any depth, or in an item of one of its arrays."""
+    paths = re.findall(r"body((?:\s*->?\s*\w+)+)", message)
+    names = [name for path in paths for name in re.findall(r"\w+", path)]
+    names += re.findall(r"Array with invalid items: (\w+)", message)
     return any(blank_at(name, body) for name in names)
 
 

@@ -32,6 +32,9 @@ const sqlSelectMerged = `SELECT id FROM clients WHERE company_id = $1 AND merged
 // docs/reference/rules.md#anonymization. Repeating it changes nothing.
 func (s *Service) Anonymize(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Client, error) {
 	tx.ReadsMore()
+	if err := lockMerged(ctx, tx, by.Company, id); err != nil {
+		return Client{}, err
+	}
 	return table.Change(ctx, tx, by, id, func(before Client, c *Client) error {
 		switch {
 		case before.MergedIntoID != nil:

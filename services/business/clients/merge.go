@@ -47,6 +47,9 @@ func (s *Service) Merge(ctx context.Context, tx *db.Tx, by access.Caller, id uui
 		return job.Record{}, err
 	}
 	tx.ReadsMore()
+	if err := lockMerged(ctx, tx, by.Company, id); err != nil {
+		return job.Record{}, err
+	}
 	from, into, err := lockPair(ctx, tx, by, id, in.IntoID)
 	if err != nil {
 		return job.Record{}, err
@@ -92,6 +95,17 @@ WHERE company_id = $1 AND merged_into_id = $2`)
 WHERE company_id = $1 AND client_id = $2 AND is_default
   AND NOT EXISTS (SELECT 1 FROM client_addresses AS o WHERE o.company_id = $1 AND o.client_id = $3 AND o.is_default)`)
 )
+
+// Amounts of a merged client lock it before the one that it is now; whoever changes both does so in the same order.
+const sqlLockMerged = `SELECT id FROM clients WHERE company_id = $1 AND merged_into_id = $2 ORDER BY id FOR UPDATE`
+
+// lockMerged locks the clients that were merged into one, before that one is locked.
+func lockMerged(ctx context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID) error {
+	if _, err := tx.Exec(ctx, sqlLockMerged, company, id); err != nil {
+		return fmt.Errorf("lock merged clients: %w", err)
+	}
+	return nil
+}
 
 // lockPair locks both clients, in the order of their ids: of two merges that concern the same clients, one waits for the other.
 func lockPair(ctx context.Context, tx *db.Tx, by access.Caller, id, intoID uuid.UUID) (from, into Client, err error) {
