@@ -25,7 +25,7 @@ const (
 	opDelete = "delete"
 )
 
-// BatchItem is an item of a batch as clients send it.
+// BatchItem is an item of a batch. Clients send all of it but New.
 type BatchItem struct {
 	Op         string          `json:"op"` // create, update, upsert or delete
 	ID         *uuid.UUID      `json:"id,omitempty"`
@@ -33,6 +33,7 @@ type BatchItem struct {
 	Source     string          `json:"source,omitempty"`
 	ExternalID string          `json:"externalId,omitempty"`
 	Body       json.RawMessage `json:"body,omitempty"`
+	New        map[string]any  `json:"-"` // fields that the body lacks for a record that the item creates; one that exists keeps its own
 }
 
 func (i BatchItem) id() *string {
@@ -182,7 +183,7 @@ func (p *itemParser[F, T]) record(ctx context.Context, tx *db.Tx, item BatchItem
 // creation is the change of an item that creates its record. The SKU of the item is that of the record.
 func (p *itemParser[F, T]) creation(item BatchItem) (func(context.Context, *db.Tx) (T, int, error), error) {
 	var in F
-	if err := p.bind(item, binding.InputSchema, &in); err != nil {
+	if err := p.bind(item, binding.InputSchema, item.New, &in); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, tx *db.Tx) (T, int, error) {
@@ -194,7 +195,7 @@ func (p *itemParser[F, T]) creation(item BatchItem) (func(context.Context, *db.T
 func (p *itemParser[F, T]) update(item BatchItem) (func(context.Context, *db.Tx, uuid.UUID) (T, int, error), error) {
 	item.SKU, item.Source, item.ExternalID = "", "", "" // a change keeps them, unless the body has others
 	var in record.Patch[F]
-	if err := p.bind(item, binding.PatchSchema, &in); err != nil {
+	if err := p.bind(item, binding.PatchSchema, nil, &in); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, tx *db.Tx, id uuid.UUID) (T, int, error) {
@@ -203,8 +204,8 @@ func (p *itemParser[F, T]) update(item BatchItem) (func(context.Context, *db.Tx,
 	}, nil
 }
 
-// bind validates the body of an item and decodes it.
-func (p *itemParser[F, T]) bind(item BatchItem, schema func(huma.Registry, reflect.Type) *huma.Schema, into any) error {
+// bind validates the body of an item and decodes it, with the values of fields that it lacks.
+func (p *itemParser[F, T]) bind(item BatchItem, schema func(huma.Registry, reflect.Type) *huma.Schema, lacking map[string]any, into any) error {
 	tree, err := binding.Parse(item.Body)
 	if err != nil {
 		return fmt.Errorf("parse the body of an item: %w", err) // it was valid as a part of the request
@@ -219,6 +220,11 @@ func (p *itemParser[F, T]) bind(item BatchItem, schema func(huma.Registry, refle
 				faults.Add("body."+of.name, apierr.Conflict, "must equal the %s of the item; send one of them", of.name)
 			}
 			body[of.name] = of.value
+		}
+		for name, value := range lacking {
+			if _, sent := body[name]; !sent {
+				body[name] = value
+			}
 		}
 	}
 	ignored, err := binding.BindPart(p.reg, "body", schema(p.reg, reflect.TypeFor[F]()), tree, faults, p.strict, into)

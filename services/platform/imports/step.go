@@ -36,6 +36,7 @@ type order struct {
 type planned struct {
 	Row    int               `json:"row"`
 	Item   httpapi.BatchItem `json:"item"`
+	New    map[string]any    `json:"new,omitempty"`    // of a record that is created
 	Cells  []string          `json:"cells"`            // as the file has them, for the report of a row that fails
 	Images []string          `json:"images,omitempty"` // addresses
 	Faults []apierr.Field    `json:"faults,omitempty"`
@@ -177,11 +178,11 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 		}
 	}
 	done := func(made httpapi.BatchStep) (job.Progress, error) {
-		tiers := report(rows, made.Results, in.DryRun)
-		next := at.after(tiers, max(made.Next, 1), len(part))
-		next.keep(tiers, photos, pending)
-		result, err := encode(tiers)
-		processed := t.Done + int64(len(tiers))
+		lines := report(rows, made.Results, in.DryRun)
+		next := at.after(lines, max(made.Next, 1), len(part))
+		next.keep(lines, photos, pending)
+		result, err := encode(lines)
+		processed := t.Done + int64(len(lines))
 		return job.Progress{
 			State: next, Done: processed, Total: t.Total, End: processed >= t.Total, Summary: next.Summary, Media: "application/x-ndjson", Result: result,
 			KeepParts: in.DryRun,
@@ -212,6 +213,7 @@ func itemsOf(rows []planned) []httpapi.BatchItem {
 	var items []httpapi.BatchItem
 	for _, r := range rows {
 		if len(r.Faults) == 0 {
+			r.Item.New = r.New
 			items = append(items, r.Item)
 		}
 	}
@@ -220,19 +222,19 @@ func itemsOf(rows []planned) []httpapi.BatchItem {
 
 // report makes the lines of the rows whose results are known: those before the first item without a result.
 func report(rows []planned, results []httpapi.BatchResult, dryRun bool) []Line {
-	var tiers []Line
+	var lines []Line
 	for _, r := range rows {
 		if len(r.Faults) > 0 {
-			tiers = append(tiers, failedLine(r))
+			lines = append(lines, failedLine(r))
 			continue
 		}
 		if len(results) == 0 {
 			break
 		}
-		tiers = append(tiers, lineOf(r, results[0], dryRun))
+		lines = append(lines, lineOf(r, results[0], dryRun))
 		results = results[1:]
 	}
-	return tiers
+	return lines
 }
 
 func failedLine(r planned) Line {
@@ -274,12 +276,12 @@ func columnOf(field string) string {
 }
 
 // after is where a job goes on after these lines; the part has so many rows.
-func (at state) after(tiers []Line, size, rows int) state {
-	at.Item, at.Size = at.Item+len(tiers), size
+func (at state) after(lines []Line, size, rows int) state {
+	at.Item, at.Size = at.Item+len(lines), size
 	if at.Item >= rows {
 		at.Part, at.Item = at.Part+1, 0
 	}
-	for _, l := range tiers {
+	for _, l := range lines {
 		switch l.Outcome {
 		case string(httpapi.Created):
 			at.Summary.Created++
@@ -294,9 +296,9 @@ func (at state) after(tiers []Line, size, rows int) state {
 	return at
 }
 
-func encode(tiers []Line) ([]byte, error) {
+func encode(lines []Line) ([]byte, error) {
 	var out bytes.Buffer
-	for _, l := range tiers {
+	for _, l := range lines {
 		raw, err := jsontype.Marshal(l)
 		if err != nil {
 			return nil, fmt.Errorf("encode report of import: %w", err)

@@ -112,7 +112,7 @@ func (t *table) row(r spreadsheet.Row) planned {
 		t.put("source", raw)
 	}
 	if t.source.Resource == clients && (p.Item.Op == "create" || p.Item.ExternalID != "" && t.origin != "") {
-		t.client(r.Cells)
+		p.New = t.client(r.Cells)
 	}
 	t.body.WriteByte('}')
 	p.Item.Body, p.Faults, p.Cells = bytes.Clone(t.body.Bytes()), faults, t.texts(r.Cells)
@@ -121,23 +121,23 @@ func (t *table) row(r spreadsheet.Row) planned {
 
 const clients = "clients"
 
-// client adds to the body of a client that is new, or that another import has made of the same list, what follows from other columns: lists of shops have none for the kind, and one for each
-// part of the name.
-func (t *table) client(cells []spreadsheet.Value) {
+// client adds the name of a client to its body where the list has parts of the name alone, and returns the kind of one that is new:
+// lists of shops have no column for either.
+func (t *table) client(cells []spreadsheet.Value) map[string]any {
 	companyName := t.text(cells, "companyName")
-	if t.text(cells, "kind") == "" {
-		kind := "individual"
-		if companyName != "" {
-			kind = "legal"
+	if t.text(cells, "displayName") == "" {
+		name := strings.TrimSpace(t.text(cells, "firstName") + " " + t.text(cells, "lastName"))
+		if raw, wrong := quoted(cmp.Or(name, companyName)); wrong == nil && string(raw) != `""` {
+			t.put("displayName", raw)
 		}
-		t.put("kind", []byte(strconv.Quote(kind)))
 	}
-	if t.text(cells, "displayName") != "" {
-		return
-	}
-	name := strings.TrimSpace(t.text(cells, "firstName") + " " + t.text(cells, "lastName"))
-	if raw, wrong := quoted(cmp.Or(name, companyName)); wrong == nil && string(raw) != `""` {
-		t.put("displayName", raw)
+	switch {
+	case t.text(cells, "kind") != "":
+		return nil
+	case companyName != "":
+		return map[string]any{"kind": "legal"}
+	default:
+		return map[string]any{"kind": "individual"}
 	}
 }
 

@@ -77,6 +77,11 @@ func TestPreviewUnderstandsFilesOfShops(t *testing.T) {
 		got, _ = k.imported(t, "resource=clients&source=list&columns=externalId,displayName", csv, "Kundennr;Name\n17;Kim\n")
 		require.Equal(t, 1.0, got["summary"].(map[string]any)[want])
 	}
+	kim := k.Do(t, "GET", "/clients?search=Kim", nil).OK(200)["items"].([]any)[0].(map[string]any)
+	require.Equal(t, "individual", kim["kind"])
+	k.Do(t, "PATCH", "/clients/"+kim["id"].(string), `{"kind":"legal"}`).OK(200)
+	got, _ = k.imported(t, "resource=clients&source=list&columns=externalId,displayName", csv, "Kundennr;Name\n17;Kim\n")
+	require.Equal(t, 1.0, got["summary"].(map[string]any)["unchanged"], "the kind is what somebody made it")
 	require.Equal(t, "legal", k.Do(t, "GET", "/clients?search=Kopfnuss", nil).OK(200)["items"].([]any)[0].(map[string]any)["kind"])
 	p = k.preview("resource=stocks", csv, "Artikelnummer;Lager;Bestand\nM-1;Main;7\n")
 	require.Equal(t, []any{"sku,warehouseName,qty", "sku"}, []any{fieldsOf(p), p.Key})
