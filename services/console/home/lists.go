@@ -20,6 +20,7 @@ func (d *day) latestOrders(q *web.Request) *listing {
 	}}}
 	for _, o := range d.latest.Items {
 		client := web.Text(cmp.Or(record.OrZero(o.CustomerName), record.OrZero(o.CustomerPhone), q.T("home.nobody")))
+		client = client.Pictured(web.Face(client.Text))
 		client.Sub = q.At(o.CreatedAt.Std()).Short()
 		l.Table.Rows = append(l.Table.Rows, []web.Cell{
 			web.LinkTo(count(o.Number), q.Path("/orders/"+o.ID.String())), client, state(q, o.Status), state(q, o.PaymentStatus), web.Number(q.Amount(int64(o.Payable))),

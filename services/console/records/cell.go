@@ -30,6 +30,10 @@ func (pages *Pages) cell(ctx context.Context, q *web.Request, c resources.Column
 	if c.To != "" && cell.Text != "" && r.Has(c.ID) {
 		cell.Href = pages.recordPath(q, c.To, r.Text(c.ID))
 	}
+	if c.Face && cell.Text != "" {
+		cell = cell.Pictured(web.Face(cell.Text))
+	}
+	cell.Late = c.Due != nil && cell.At != nil && cell.At.Past() && c.Due(r)
 	return cell, nil
 }
 

@@ -22,7 +22,7 @@ func bookings() Resource {
 		Views: []View{{"to_confirm", "status=pending"}, {"today", "dateFrom=today&dateTo=today"}},
 		Columns: []Column{
 			number("number"), moment("startAt"), number("durationMinutes"), state("status"), text("resourceName"),
-			text("serviceName").Of("services", "serviceId"), text("customerName").Of("clients", "clientId"), text("customerPhone"),
+			text("serviceName").Of("services", "serviceId"), text("customerName").Of("clients", "clientId").Faced(), text("customerPhone"),
 			amount("price"), moment("endAt").Less(), text("customerEmail").Less(), number("headcount").Less(), text("note").Less(),
 			text("cancelReason").Less(), text("source").Less(), code("externalId").Less(), moment("createdAt").Less(),
 			moment("confirmedAt").Less(), moment("completedAt").Less(), moment("cancelledAt").Less(), moment("updatedAt").Less(),

@@ -22,7 +22,7 @@ func clients() Resource {
 			{Name: "assign", Op: "batchClients", Field: "assignedToId", When: is("active"), Undo: true},
 		},
 		Columns: []Column{
-			text("displayName"), word("kind"), state("status"), text("phone"), text("email"), amount("balance"), number("points"),
+			text("displayName").Faced(), word("kind"), state("status"), text("phone"), text("email"), amount("balance"), number("points"),
 			texts("tags"), text("assignedToName").Less(), text("companyName").Less(), text("inn").Less(),
 			amount("creditLimit").Less(), entry("groupId").Less(), entry("priceListId").Less(), text("source").Less(),
 			code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),

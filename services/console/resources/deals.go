@@ -21,7 +21,7 @@ func deals() Resource {
 		Views: []View{{"open", "openOnly=true"}, {"overdue", "overdue=true"}},
 		Columns: []Column{
 			number("number"), moment("createdAt"), text("typeName"), text("stageName"), state("outcome"),
-			text("customerName").Of("clients", "clientId"), text("assignedToName"), amount("total"), moment("nextActionAt"),
+			text("customerName").Of("clients", "clientId").Faced(), text("assignedToName"), amount("total"), moment("nextActionAt"),
 			amount("cost").Less(), amount("budget").Less(), moment("dueAt").Less(), moment("scheduledAt").Less(),
 			text("customerPhone").Less(), text("customerEmail").Less(), text("address").Less(), number("headcount").Less(),
 			entry("sourceId").Less(), number("linesCount").Less(), text("note").Less(), entry("channel").Less(),

@@ -15,7 +15,7 @@ func leads() Resource {
 		Next:   []string{"lead_deal"},
 		Views:  []View{{"new", "status=new"}},
 		Columns: []Column{
-			text("name"), state("status"), text("phone"), text("email"), text("source"), text("assignedToName"),
+			text("name").Faced(), state("status"), text("phone"), text("email"), text("source"), text("assignedToName"),
 			moment("createdAt"), word("channel").Less(), text("message").Less(), moment("updatedAt").Less(),
 		},
 		Facts: []Column{code("clientId").Of("clients", "clientId"), code("dealId").Of("deals", "dealId")},

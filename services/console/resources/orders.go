@@ -37,7 +37,7 @@ func orders() Resource {
 		},
 		Sums: sums(Sum{Name: "deliveryCost"}, Sum{Name: "returnedAmount", Less: true}, Sum{Name: "payable"}),
 		Columns: []Column{
-			number("number"), text("customerName").Of("clients", "customerId"), state("status"), state("paymentStatus"), moment("createdAt"), moment("dueAt"),
+			number("number"), text("customerName").Of("clients", "customerId").Faced(), state("status"), state("paymentStatus"), moment("createdAt"), due("dueAt", awaited),
 			number("linesCount").Less(), amount("total"), amount("amountDue").Less(),
 			text("customerPhone").Less(), text("customerEmail").Less(), state("deliveryStatus").Less(),
 			entry("deliveryMethod").Less(), entry("assignedToId").Less(), moment("readyBy").Less(),
@@ -145,6 +145,9 @@ func aboutOrder(q *web.Request, r Record) *web.Note {
 	}
 	return &web.Note{Kind: web.Info, Text: q.T("records.is.to_complete")}
 }
+
+// awaited reports whether somebody waits for what an order has.
+func awaited(r Record) bool { return is("new", "confirmed", "in_progress", "ready")(r) }
 
 // unfinished reports whether an order can move to another status.
 func unfinished(r Record) bool { return len(r.Texts("allowedTransitions")) > 0 }

@@ -124,6 +124,9 @@ type Column struct {
 	Under  string // field that stands below the value, such as the code of an item below its name
 	Unit   string // field with the unit of the value
 	Some   bool   // a table leaves the column out where all are 0
+	Face   bool   // the value names a person or a firm, whose initials stand before it
+
+	Due func(r Record) bool // a time in the past is late for such records; nil = for none
 }
 
 func text(name string) Column    { return Column{Name: name} }
@@ -132,6 +135,9 @@ func amount(name string) Column  { return Column{Name: name, Kind: AsAmount} }
 func qty(name string) Column     { return Column{Name: name, Kind: AsQty} }
 func percent(name string) Column { return Column{Name: name, Kind: AsPercent} }
 func moment(name string) Column  { return Column{Name: name, Kind: AsTime} }
+func due(name string, open func(r Record) bool) Column {
+	return Column{Name: name, Kind: AsTime, Due: open}
+}
 func state(name string) Column   { return Column{Name: name, Kind: AsState} }
 func word(name string) Column    { return Column{Name: name, Kind: AsWord} }
 func yes(name string) Column     { return Column{Name: name, Kind: AsYes} }
@@ -154,6 +160,12 @@ func some(columns ...Column) []Column {
 		columns[i].Some = true
 	}
 	return columns
+}
+
+// Faced puts the initials of a person or a firm before the value.
+func (c Column) Faced() Column {
+	c.Face = true
+	return c
 }
 
 // Of makes the value lead to the record of another resource, whose id is in another field.

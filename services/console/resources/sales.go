@@ -13,7 +13,7 @@ func sales() Resource {
 		Find: &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Columns: []Column{
 			number("number"), moment("soldAt"), state("kind"), state("refundStatus"),
-			text("customerName").Of("clients", "customerId"), text("cashierName"), word("paymentMethod"), number("linesCount"),
+			text("customerName").Of("clients", "customerId").Faced(), text("cashierName"), word("paymentMethod"), number("linesCount"),
 			amount("total"), amount("refundedTotal").Less(), amount("subtotal").Less(), amount("discountAmount").Less(), amount("taxAmount").Less(),
 			text("customerPhone").Less(), amount("receivedAmount").Less(), amount("changeAmount").Less(),
 			number("redeemedPoints").Less(), number("earnedPoints").Less(), text("reason").Less(), entry("warehouseId").Less(),

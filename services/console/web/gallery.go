@@ -98,6 +98,7 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 	for i, size := range []string{"s", "", "l"} {
 		p.Pictures = append(p.Pictures, Picture{Letter: "A", Tint: 1 + i, Size: size})
 	}
+	p.Pictures = append(p.Pictures, Face("Ada Gloster"))
 	p.Matrix = q.ScopeMatrix([]string{"orders:read", "orders:write", "events:read"}, access.Scopes{"orders:read"}, true)
 	p.Secret = Secret{Note: Note{Warn, "Copy it.", "It is shown only now."}, Text: "what-is-shown-once"}
 	p.Snippet = Snippet{ID: "snippet", Title: "A snippet", Text: "tradegrid version"}

@@ -41,6 +41,9 @@ func (w dateWords) format(at time.Time, layout string) string {
 // IsZero reports whether there is no time.
 func (m Moment) IsZero() bool { return m.At.IsZero() }
 
+// Past reports whether the time is over.
+func (m Moment) Past() bool { return m.At.Before(m.now) }
+
 // Short is the time of day today, with the date on other days, and with the year in other years.
 func (m Moment) Short() string {
 	at, now := m.At.In(m.zone), m.now.In(m.zone)

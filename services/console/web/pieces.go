@@ -4,6 +4,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -50,6 +51,7 @@ type Cell struct {
 	Plot *Chart   // a spark
 	Part *Part    // progress
 	Pic  *Picture // before the text
+	Late bool     // what was due has not happened
 }
 
 // Picture is a picture of what stands beside it. Without an image it is the emoji, or the first letter, on a colour of its own.
@@ -58,6 +60,7 @@ type Picture struct {
 	Letter string
 	Tint   int    // 1 to 6
 	Size   string // s, "", t or l
+	Face   bool   // it is that of a person or a firm: round, with initials
 	Alt    string // "" = what stands beside it says it
 }
 
@@ -83,7 +86,7 @@ type GalleryImage struct {
 
 // Picture is that of a record, by the id of its image and its name. thumbnail names the size of the image: small, medium or large.
 func (q *Request) Picture(file, thumbnail, emoji, name string) Picture {
-	p := Picture{Letter: emoji, Tint: 1 + int(crc32.ChecksumIEEE([]byte(name))%tints)}
+	p := Picture{Letter: emoji, Tint: tintOf(name)}
 	if _, err := uuid.Parse(file); err == nil {
 		p.Src = q.Path("/pictures/" + file + "/" + thumbnail)
 	}
@@ -93,6 +96,20 @@ func (q *Request) Picture(file, thumbnail, emoji, name string) Picture {
 	}
 	return p
 }
+
+// Face stands for a person or a firm: the initials of its first two words.
+func Face(name string) Picture {
+	p := Picture{Face: true, Tint: tintOf(name)}
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		first, _ := utf8.DecodeRuneInString(word)
+		if p.Letter += strings.ToUpper(string(first)); utf8.RuneCountInString(p.Letter) == 2 {
+			break
+		}
+	}
+	return p
+}
+
+func tintOf(name string) int { return 1 + int(crc32.ChecksumIEEE([]byte(name))%tints) }
 
 // tints is how many colours pictures without an image have.
 const tints = 6
