@@ -29,3 +29,25 @@ func TestLateOrdersAreMarked(t *testing.T) {
 	p.call(own, p.external, http.MethodPost, "/orders/"+overdue+"/status/cancelled", `{"reason":"test"}`)
 	require.NotContains(t, owner.get(list), late)
 }
+
+// Beside a document stands who it is for: how to reach the client, what it has bought and what it owes. The page does not wait for it.
+func TestDocumentsSayWhoTheyAreFor(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	client := p.call(own, p.external, http.MethodPost, "/clients", `{"kind":"individual","displayName":"Ada <Moss>","phone":"+493023125142"}`)["id"].(string)
+	order := p.call(own, p.external, http.MethodPost, "/orders", `{"customerId":"`+client+`","items":[{"kind":"custom","name":"Bell","qty":1,"unitPrice":123456}]}`)["id"].(string)
+	card := root + "/clients/" + client + "/view/card"
+	require.Contains(t, owner.get(root+"/orders/"+order), `hx-get="`+card+`"`)
+	shown := owner.get(card)
+	for _, want := range []string{"Ada &lt;Moss&gt;", `href="tel:&#43;493023125142"`, "1\u202f234.56\u00a0USD, orders: 1", root + "/orders/" + order} {
+		require.Contains(t, shown, want)
+	}
+	require.NotContains(t, shown, "Owes")
+	for _, next := range []string{"confirmed", "in_progress", "ready", "completed"} {
+		p.call(own, p.external, http.MethodPost, "/orders/"+order+"/status/"+next, `{}`)
+	}
+	require.Contains(t, owner.get(card), "Owes")
+	require.Equal(t, http.StatusNotFound, owner.ask(http.MethodGet, root+"/clients/"+order+"/view/card", nil).status)
+}

@@ -80,8 +80,9 @@ func stagesOf(q *web.Request, s shown) (all []web.Stage) {
 
 // overview shows the fields of the record, how far it has come, and the tables that it has itself.
 func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+	p.Party = pages.partyOf(q, s)
 	for _, c := range factsOf(s.res, q.Operation(s.res.Get).Answer) {
-		if !says(s, c) {
+		if !says(s, c) || p.Party != nil && c.To == clients {
 			continue
 		}
 		cell, err := pages.cell(ctx, q, c, s.record, s.names)

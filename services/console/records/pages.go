@@ -91,6 +91,9 @@ func (pages *Pages) Folder() web.Folder {
 			continue
 		}
 		add(web.Get(res.Area, res.Scope, res.Page+"/{id}", pages.show(res)))
+		if res.Name == clients {
+			add(web.Get(res.Area, res.Scope, res.Page+"/{id}/view/card", pages.card(res)))
+		}
 		if hasMenu(res) {
 			add(web.Get(res.Area, res.Scope, res.Page+"/{id}/do/menu", pages.menu(res)))
 		}

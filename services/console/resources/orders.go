@@ -133,7 +133,7 @@ func aboutOrder(q *web.Request, r Record) *web.Note {
 	case due < 0:
 		return &web.Note{Kind: web.Warn, Title: q.T("records.is.to_refund", q.Money(-due))}
 	case due > 0:
-		n := &web.Note{Kind: web.Warn, Title: q.T("records.is.due", q.Money(due), q.Money(r.Number("total")))}
+		n := &web.Note{Kind: web.Warn, Title: q.T("records.is.due", q.Money(due), q.Money(r.Number("payable")))}
 		if unshipped(r) {
 			n.Text = q.T("records.is.unshipped")
 		}

@@ -1,0 +1,104 @@
+package records
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/console/resources"
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// party is the client of a record, which its page reads after itself.
+type party struct {
+	Name web.Cell
+	From string // address of what is known of the client
+}
+
+// partyOf is the client that a record is about; nil = it has none, or the person may not see it.
+func (pages *Pages) partyOf(q *web.Request, s shown) *party {
+	i := slices.IndexFunc(s.res.Columns, func(c resources.Column) bool { return c.To == clients && s.record.Has(c.ID) })
+	if i < 0 {
+		return nil
+	}
+	at := pages.recordPath(q, clients, s.record.Text(s.res.Columns[i].ID))
+	if at == "" {
+		return nil
+	}
+	return &party{Name: faceOf(s.record.Text(s.res.Columns[i].Name), at), From: at + "/view/card"}
+}
+
+const clients = "clients"
+
+func faceOf(name, at string) web.Cell { return web.LinkTo(name, at).Pictured(web.Face(name)) }
+
+type cardPage struct {
+	Header      web.Header
+	Name        web.Cell
+	Phone, Mail string
+	Facts       []web.Fact
+	Last        []web.Fact // orders
+}
+
+// cardOrders is how many of the last orders the card of a client has.
+const cardOrders = 3
+
+// card says who a client is to the company, beside a document: how to reach it, what it bought, owes and may spend.
+func (pages *Pages) card(res resources.Resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		s, err := pages.find(ctx, q, res)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		p := cardPage{Header: web.Header{Title: titleOf(q, res, s.record)}, Phone: s.record.Text("phone"), Mail: s.record.Text("email")}
+		p.Name = faceOf(p.Header.Title, s.address(q))
+		p.Name.Sub = q.T("records.card.since", q.Date(moments(q, s.record.Text("createdAt")).At.At, "Jan 2006"))
+		if err := pages.bought(ctx, q, s, &p); err != nil {
+			return web.Answer{}, err
+		}
+		if balance := s.record.Number("balance"); balance < 0 {
+			p.Facts = append(p.Facts, web.Fact{Label: q.T("records.card.owes"), Cell: web.State(web.Warn, q.Money(-balance))})
+		} else if balance > 0 {
+			p.Facts = append(p.Facts, web.Fact{Label: q.T("records.card.credit"), Cell: web.Text(q.Money(balance))})
+		}
+		if s.record.Number("points") != 0 {
+			p.Facts = append(p.Facts, web.Fact{Label: q.Label("points"), Cell: web.Text(web.Decimal(s.record.Text("points")))})
+		}
+		return web.Show("records/card", p.Header.Title, p), nil
+	}
+}
+
+// bought adds what the client has ordered, if the person may see orders and it can be added up in time.
+func (pages *Pages) bought(ctx context.Context, q *web.Request, s shown, p *cardPage) error {
+	orders := pages.resource("orders")
+	if !q.Sees(orders.Area) || !q.Has(orders.Component) {
+		return nil
+	}
+	of := url.Values{"customerId": {s.id}, "status": {"new,confirmed,in_progress,ready,completed"}}
+	raw, err := web.Call[web.JSON](ctx, q, "sumOrders", web.Input{Query: of})
+	known, ok := apierr.As(err)
+	switch {
+	case ok && known.Code == list.TooExpensive:
+	case err != nil:
+		return err
+	default:
+		var sums resources.Record
+		if err := decode(raw, &sums); err != nil {
+			return err
+		}
+		p.Facts = append(p.Facts, web.Fact{Label: q.T("records.card.bought"), Cell: web.Text(q.T("records.card.orders", q.Money(sums.Number("payable")), sums.Number("count")))})
+	}
+	of.Set("pageSize", strconv.Itoa(cardOrders))
+	found, err := pages.read(ctx, q, orders, of)
+	if err != nil {
+		return err
+	}
+	for _, o := range found.Items {
+		cell := web.LinkTo(q.T("records.card.order", o.Text("number"), q.Money(o.Number("total"))), pages.recordPath(q, orders.Name, o.Text("id")))
+		p.Last = append(p.Last, web.Fact{Label: moments(q, o.Text("createdAt")).At.Short(), Cell: cell})
+	}
+	return nil
+}
