@@ -32,7 +32,6 @@ var dynamic = []string{
 	"bookings.view.",
 	"companies.",
 	"date.",
-	"deals.outcome.",
 	"delivery.",
 	"directory.",
 	"done.",
