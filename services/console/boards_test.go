@@ -466,6 +466,9 @@ func TestHomeSaysWhatToDo(t *testing.T) {
 	require.Contains(t, body, `href="`+root+`/orders/new"`)
 	confirm := root + "/bookings/" + s.records["/bookings"] + "/status"
 	require.Contains(t, body, confirm)
+	require.Contains(t, body, `href="tel:&#43;493023125707" aria-label="Call `+s.name+`"`)
+	require.NotContains(t, body, `href="tel:"`, "an order without a number cannot be called")
+	require.NotContains(t, body, `class="list happened"`, "nobody has changed anything in the console yet")
 
 	seen := viewer.load(root + "/").body
 	require.Contains(t, seen, "Products to reorder: 1.")
@@ -478,6 +481,8 @@ func TestHomeSaysWhatToDo(t *testing.T) {
 	body = owner.load(got.location).body
 	require.NotContains(t, body, confirm)
 	require.Contains(t, body, "The booking is confirmed.")
+	require.Regexp(t, `(?s)class="list happened">.*/bookings/`+s.records["/bookings"]+`">[^<]*Confirm`, body, "what was changed, in words")
+	require.NotContains(t, viewer.load(root+"/").body, "happened", "who does not see the record of changes does not see its end")
 }
 
 // A company that has nothing yet is told how to begin, and sees no figures.

@@ -35,6 +35,15 @@ func (pages *Pages) activity(ctx context.Context, q *web.Request, s shown, p *re
 	return err
 }
 
+// Latest says in words what people have changed last in the company, newest first.
+func (pages *Pages) Latest(ctx context.Context, q *web.Request, n int) ([]web.Told, error) {
+	found, err := pages.Changes.Changes(ctx, q.Caller, audit.Filter{Params: list.Params{PageSize: n}, CompanyID: &q.Company.ID})
+	if err != nil {
+		return nil, err
+	}
+	return pages.Tell(ctx, q, found.Items)
+}
+
 // Tell says in words what was changed, by whom and when.
 func (pages *Pages) Tell(ctx context.Context, q *web.Request, changes []audit.Change) (told []web.Told, err error) {
 	names := &directories{q: q}
