@@ -35,13 +35,15 @@ func (pages *Pages) activity(ctx context.Context, q *web.Request, s shown, p *re
 	return err
 }
 
-// Latest says in words what people have changed last in the company, newest first.
+// Latest says in words which records people have changed last in the company, newest first, up to n. Sign-ins and the like are left out:
+// there are fewer than n if most of the latest entries are such.
 func (pages *Pages) Latest(ctx context.Context, q *web.Request, n int) ([]web.Told, error) {
-	found, err := pages.Changes.Changes(ctx, q.Caller, audit.Filter{Params: list.Params{PageSize: n}, CompanyID: &q.Company.ID})
+	found, err := pages.Changes.Changes(ctx, q.Caller, audit.Filter{Params: list.Params{PageSize: 4 * n}, CompanyID: &q.Company.ID})
 	if err != nil {
 		return nil, err
 	}
-	return pages.Tell(ctx, q, found.Items)
+	of := slices.DeleteFunc(found.Items, func(c audit.Change) bool { return pages.madeBy(q, c.Operation).one == "" })
+	return pages.Tell(ctx, q, of[:min(len(of), n)])
 }
 
 // Tell says in words what was changed, by whom and when.

@@ -43,6 +43,7 @@ var dynamic = []string{
 	"group.",
 	"health.",
 	"help.",
+	"leads.state.",
 	"home.begin.",
 	"hooktab.",
 	"job.",
