@@ -188,31 +188,46 @@ func TestDealsAreMovedOnTheBoard(t *testing.T) {
 	got := owner.load(root + "/deals")
 	require.Contains(t, cardOf(t, got.body, deal), s.name)
 	require.Contains(t, cardOf(t, got.body, deal), "19.80")
-	require.Regexp(t, `(?s)data-stage="`+stages["New"]+`".*?1 · 19\.80`, got.body, "a column has its sum")
-	require.NotContains(t, viewer.load(root+"/deals").body, "<form method=\"post\" action=\""+root+"/deals/", "who changes nothing is offered nothing")
+	require.NotContains(t, cardOf(t, got.body, deal), "<button", "a card has no controls")
+	require.Regexp(t, `(?s)data-stage="`+stages["New"]+`".*?>1<.*?19\.80`, got.body, "a column has its sum")
+	require.NotRegexp(t, `<section[^>]*data-stage="`+stages["Won"]+`"`, got.body, "what has ended is no column")
+	require.Regexp(t, `<a href="[^"]*stageId=`+stages["Won"]+`" data-stage="`+stages["Won"]+`" data-outcome="won">`, got.body)
+	seen := viewer.load(root + "/deals").body
+	require.NotContains(t, seen, "data-menu", "who changes nothing is offered nothing")
+	require.NotContains(t, seen, "draggable")
+	require.NotContains(t, viewer.load(root+"/deals/"+deal+"/menu").body, "/deals/"+deal+"/move")
 	require.Equal(t, 403, viewer.submit(root+"/deals/"+deal+"/move", "stage", stages["Won"]).status)
+
+	menu := owner.load(root + "/deals/" + deal + "/menu").body
+	require.Regexp(t, `value="`+stages["Qualification"]+`">To Qualification`, menu)
+	require.NotContains(t, menu, "Back to", "it is in the first stage")
+	require.Regexp(t, `name="lostReason" value="`+reason+`"`, menu)
 
 	got = owner.submit(root+"/deals/"+deal+"/move", "stage", stages["Qualification"], "version", "1")
 	require.Equal(t, 303, got.status, got.body)
 	got = owner.load(got.location)
 	require.Contains(t, got.body, "is in Qualification now")
 	require.Contains(t, cardOf(t, got.body, deal), "autofocus")
+	require.Contains(t, owner.load(root+"/deals/"+deal+"/menu").body, "Back to New")
 
 	got = owner.submit(root+"/deals/"+deal+"/move", "stage", stages["Won"], "version", "1")
 	require.Equal(t, 422, got.status)
-	require.Contains(t, cardOf(t, got.body, deal), "role=\"alert\"", "somebody else has changed it")
+	require.Contains(t, got.body, `class="note bad" role="alert"`, "somebody else has changed it")
+	require.Contains(t, cardOf(t, got.body, deal), `data-version="2"`, "it can be moved again")
 	require.Equal(t, stages["Qualification"], c.do("GET", "/deals/"+deal, nil)["stageId"])
 
 	got = owner.submit(root+"/deals/"+deal+"/move", "stage", stages["Lost"], "version", "2")
 	require.Equal(t, 422, got.status)
-	card := cardOf(t, got.body, deal)
-	require.Contains(t, card, "Say why the deal is lost.")
-	require.Contains(t, card, `<option value="`+stages["Lost"]+`" selected>`, "what was chosen stays")
-	require.Contains(t, card, `<option value="`+reason+`">`)
-	require.Equal(t, 303, owner.submit(root+"/deals/"+deal+"/move", "stage", stages["Lost"], "version", "2", "lostReason", reason).status)
+	require.Contains(t, got.body, "Say why the deal is lost.")
+	got = owner.submit(root+"/deals/"+deal+"/move", "stage", stages["Lost"], "version", "2", "lostReason", reason)
+	require.Equal(t, 303, got.status)
 	require.Equal(t, "lost", c.do("GET", "/deals/"+deal, nil)["outcome"])
+	got = owner.load(got.location)
+	require.Regexp(t, `name="stage" value="`+stages["Qualification"]+`"`, got.body, "the move can be undone")
+	require.Regexp(t, `(?s)data-outcome="lost">.*?1 deals.*?19\.80`, got.body)
 	require.Equal(t, 422, owner.submit(root+"/deals/"+deal+"/move", "stage", uuid.NewString()).status)
 	require.Equal(t, 404, owner.load(root+"/deals?type="+uuid.NewString()).status)
+	require.Equal(t, 404, owner.load(root+"/deals?moved="+uuid.NewString()+"&from="+stages["Won"]).status)
 
 	found, err := p.Console.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, audit.Filter{Params: list.Params{PageSize: 50}, CompanyID: &s.id})
 	require.NoError(t, err)
@@ -224,6 +239,30 @@ func TestDealsAreMovedOnTheBoard(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2, moves, "each move is recorded, and no refusal")
+}
+
+// A script gets the two columns of a move, which take the place of those on the page, and a way back.
+func TestAMoveAnswersBothColumns(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.boardShop()
+	c, root, deal := p.calls(s), "/c/"+s.id.String(), s.records["/deals"]
+	stages := c.do("GET", "/deals/types", nil)["items"].([]any)[1].(map[string]any)["stages"].([]any)
+	stage := func(i int) string { return stages[i].(map[string]any)["id"].(string) }
+	owner := p.signedIn(s.people[company.RoleOwner])
+	move := func(stage, version string) page {
+		return owner.ask(http.MethodPost, root+"/deals/"+deal+"/move", url.Values{"stage": {stage}, "version": {version}}, func(r *http.Request) { r.Header.Set("HX-Request", "true") })
+	}
+	got := move(stage(1), "1")
+	require.Equal(t, 200, got.status)
+	require.Equal(t, 2, strings.Count(got.body, "<section id=\"stage-"))
+	for _, i := range []int{0, 1} {
+		require.Regexp(t, `<section id="stage-`+stage(i)+`"[^>]*hx-swap-oob="true"`, got.body)
+	}
+	undo := regexp.MustCompile(`name="stage" value="([^"]*)"><input type="hidden" name="version" value="2"`).FindStringSubmatch(got.body)
+	require.NotNil(t, undo, got.body)
+	require.Equal(t, 200, move(undo[1], "2").status)
+	require.Equal(t, stage(0), c.do("GET", "/deals/"+deal, nil)["stageId"])
 }
 
 func TestColumnsOfABoardAreBounded(t *testing.T) {
@@ -238,7 +277,7 @@ func TestColumnsOfABoardAreBounded(t *testing.T) {
 	body := p.signedIn(s.people[company.RoleViewer]).load(root + "/deals").body
 	require.Equal(t, 20, strings.Count(body, "<article "))
 	require.Contains(t, body, "More of this stage")
-	require.Contains(t, body, "22 · 19.80", "the sum is of all, not of those that are shown")
+	require.Regexp(t, `>22</span><b class="num">19\.80`, body, "the sum is of all, not of those that are shown")
 }
 
 func TestBookingsAreMadeMovedAndCancelled(t *testing.T) {
@@ -427,6 +466,9 @@ func TestHomeSaysWhatToDo(t *testing.T) {
 	require.Contains(t, body, `href="`+root+`/orders/new"`)
 	confirm := root + "/bookings/" + s.records["/bookings"] + "/status"
 	require.Contains(t, body, confirm)
+	require.Contains(t, body, `href="tel:&#43;493023125707" aria-label="Call `+s.name+`"`)
+	require.NotContains(t, body, `href="tel:"`, "an order without a number cannot be called")
+	require.NotContains(t, body, `class="list happened"`, "nobody has changed anything in the console yet")
 
 	seen := viewer.load(root + "/").body
 	require.Contains(t, seen, "Products to reorder: 1.")
@@ -439,6 +481,8 @@ func TestHomeSaysWhatToDo(t *testing.T) {
 	body = owner.load(got.location).body
 	require.NotContains(t, body, confirm)
 	require.Contains(t, body, "The booking is confirmed.")
+	require.Regexp(t, `(?s)class="list happened">.*/bookings/`+s.records["/bookings"]+`">[^<]*Confirm`, body, "what was changed, in words")
+	require.NotContains(t, viewer.load(root+"/").body, "happened", "who does not see the record of changes does not see its end")
 }
 
 // A company that has nothing yet is told how to begin, and sees no figures.

@@ -140,6 +140,48 @@ func TestLargeChoicesBecomeJobs(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(owner.get(export.location), "2 records") }, time.Minute, 20*time.Millisecond)
 }
 
+// Clients get a tag beside those that they have, lose one, and are archived; each is taken back alone, and leaves what others have set.
+func TestManyClientsAreTaggedAndArchived(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner, at := p.signedIn(own.people[company.RoleOwner]), root+"/clients/bulk"
+	made := func(tags string) string {
+		return p.call(own, p.external, http.MethodPost, "/clients", `{"kind":"individual","displayName":"Guest","tags":[`+tags+`]}`)["id"].(string)
+	}
+	tags := func(id string) any {
+		return p.call(own, p.external, http.MethodGet, "/clients/"+id, "")["tags"]
+	}
+	one, other := made(`"hotel"`), made(`"club"`)
+	both := []string{one, other}
+	form := owner.ask(http.MethodPost, at, url.Values{"do": {"tag"}, "id": both})
+	require.Regexp(t, `<input id="f-value" name="value"[^>]* required`, form.body)
+	require.Contains(t, form.body, "Tags now")
+	require.Equal(t, 400, owner.ask(http.MethodPost, at, url.Values{"do": {"tag"}, "step": {"go"}, "id": both, "value": {" "}}).status)
+	done := owner.ask(http.MethodPost, at, url.Values{"do": {"tag"}, "step": {"go"}, "id": both, "value": {" club "}})
+	require.Contains(t, done.body, "Add a tag: 1 done", "the other has it")
+	require.Equal(t, []any{"hotel", "club"}, tags(one))
+	p.call(own, p.external, http.MethodPatch, "/clients/"+one, `{"tags":["hotel","club","vip"]}`)
+	owner.ask(http.MethodPost, at, undoForm(t, done))
+	require.Equal(t, []any{[]any{"hotel", "vip"}, []any{"club"}}, []any{tags(one), tags(other)}, "who had the tag before keeps it")
+
+	form = owner.ask(http.MethodPost, at, url.Values{"do": {"untag"}, "id": both})
+	require.Regexp(t, `(?s)<option value="hotel">.*<option value="vip">.*<option value="club">|<option value="club">.*<option value="hotel">.*<option value="vip">`, form.body)
+	done = owner.ask(http.MethodPost, at, url.Values{"do": {"untag"}, "step": {"go"}, "all": {"1"}, "query": {"tag=vip"}, "value": {"vip"}})
+	require.Equal(t, []any{"hotel"}, tags(one))
+	owner.ask(http.MethodPost, at, undoForm(t, done))
+	require.Equal(t, []any{"hotel", "vip"}, tags(one))
+
+	done = owner.ask(http.MethodPost, at, url.Values{"do": {"archive"}, "id": both})
+	require.Contains(t, done.body, "Archive: 2 done")
+	require.Equal(t, "archived", p.call(own, p.external, http.MethodGet, "/clients/"+one, "")["status"])
+	owner.ask(http.MethodPost, at, undoForm(t, done))
+	require.Equal(t, "active", p.call(own, p.external, http.MethodGet, "/clients/"+one, "")["status"])
+	viewer := p.signedIn(own.people[company.RoleViewer])
+	require.NotContains(t, viewer.get(root+"/clients"), `value="archive"`)
+	require.Equal(t, 403, viewer.ask(http.MethodPost, at, url.Values{"do": {"archive"}, "id": both}).status)
+}
+
 // Orders are moved to a status that one of them can have, and assigned; what cannot be moved is told.
 func TestManyOrdersAreChangedAtOnce(t *testing.T) {
 	t.Parallel()

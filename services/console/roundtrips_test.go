@@ -22,12 +22,13 @@ func TestRoundTripsOfPages(t *testing.T) {
 	p := newPagesOn(t, d)
 	s := p.boardShop()
 	v := p.signedIn(s.people[company.RoleOwner])
+	require.Equal(t, http.StatusSeeOther, v.submit("/c/"+s.id.String()+"/bookings/"+s.records["/bookings"]+"/status", "do", "confirm").status) // a change to tell
 	for _, row := range []struct {
 		path  string
 		limit int64
 		what  string
 	}{
-		{"/", 40, "reports of sales, orders and payments; the latest orders and those that are due; bookings of today and to be confirmed; stock; shifts; subscriptions; tokens"},
+		{"/", 34, "reports of sales, orders and payments; the latest orders and those that are due; bookings of today and to be confirmed; stock; shifts; subscriptions; tokens; the latest changes, and who made them"},
 		{"/stock", 8, "warehouses; stocks, and their names; how much is low, and the name of one"},
 		{"/stock?level=reorder", 6, "warehouses; stocks, and their names"},
 		{"/bookings", 11, "the change token; resources; days off; bookings; holds; what is free, by resources, days off, bookings and holds"},

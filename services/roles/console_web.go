@@ -13,6 +13,7 @@ import (
 	bookingpages "github.com/tradegrid/tradegrid/services/console/bookings"
 	"github.com/tradegrid/tradegrid/services/console/companies"
 	dealpages "github.com/tradegrid/tradegrid/services/console/deals"
+	leadpages "github.com/tradegrid/tradegrid/services/console/leads"
 	"github.com/tradegrid/tradegrid/services/console/directories"
 	"github.com/tradegrid/tradegrid/services/console/eventcatalog"
 	eventpages "github.com/tradegrid/tradegrid/services/console/events"
@@ -75,9 +76,10 @@ func (all *Domains) NewWeb(cfg WebConfig, external, admin web.API) (*web.App, er
 		&account.Pages{Accounts: all.Accounts},
 		&companies.Pages{Companies: all.Company, Accounts: all.Accounts, Usage: cfg.Platform},
 		&platform.Pages{Platform: cfg.Platform, MailDir: cfg.MailDir},
-		&home.Pages{},
+		&home.Pages{Activity: records},
 		&find.Pages{},
 		&dealpages.Pages{Deals: all.Deals},
+		&leadpages.Pages{},
 		&bookingpages.Pages{Bookings: all.Scheduling},
 		&shifts.Pages{},
 		&till.Pages{},

@@ -79,6 +79,8 @@ func (w *walk) largeBatches() {
 				switch op {
 				case "POST /clients/batch":
 					items[i] = fmt.Sprintf(`{"op":"update","source":"shop","externalId":"%d","body":{"note":"Delivery to the gate"}}`, 1001+i)
+				case "POST /clients/changes/batch":
+					items[i] = fmt.Sprintf(`{"body":{"clientId":"%s","addTags":["newsletter"]}}`, uuid.NewString())
 				case "POST /orders/changes/batch":
 					items[i] = fmt.Sprintf(`{"body":{"orderId":"%s","status":"confirmed"}}`, uuid.NewString())
 				case "POST /warehouse/stocks/adjust/batch":
@@ -324,6 +326,7 @@ func (w *walk) bookings(resource, service string) {
 func (w *walk) customers(client, product string) {
 	w.do(201, "POST /clients", `{"kind":"individual","displayName":"Ida Dellmark"}`)
 	w.do(200, "POST /clients/batch", `{"items":[{"op":"create","body":{"kind":"individual","displayName":"Hotel Speichenhof"}},{"op":"update","id":"`+client+`","body":{"note":"Calls before noon only"}}]}`)
+	w.do(200, "POST /clients/changes/batch", `{"items":[{"body":{"clientId":"`+client+`","addTags":["regular","bike club"],"removeTags":["prospect"]}},{"body":{"clientId":"`+uuid.NewString()+`","status":"archived"}}]}`)
 	w.do(200, "GET /clients", "", "?search=pigeon")
 	w.do(200, "POST /clients/{id}/archive", "", client)
 	w.do(200, "POST /clients/{id}/restore", "", client)

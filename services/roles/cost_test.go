@@ -199,6 +199,7 @@ var costBodies = map[string]string{ //nolint:gochecknoglobals // a constant tabl
 	"adjustStock":           `{"productId":"PRODUCT","warehouseId":"WAREHOUSE","targetQty":5,"reason":"counted"}`,
 	"upsertOrderPayment":    aPayment,
 	"batchVariants":         `{"productId":"PRODUCT","name":"Small"}`,
+	"batchClientChanges":    `{"clientId":"CLIENT","addTags":["regular"]}`,
 	"batchOrderChanges":     `{"orderId":"ORDER","assignedToId":"null"}`,
 	"batchStockAdjustments": `{"productId":"PRODUCT","warehouseId":"WAREHOUSE","targetQty":5,"reason":"counted"}`,
 }

@@ -47,6 +47,7 @@ POST /clients/{id}/archive 200 clients clients
 POST /clients/{id}/restore 200 clients clients
 POST /clients/{id}/anonymize 200 clients clients
 POST /clients/batch 200 clients clients | items
+POST /clients/changes/batch 200 clients clients | items
 GET /clients/{id}/interactions 200 clients clients page pageSize
 POST /clients/{id}/interactions 201 clients clients | type direction subject body occurredAt
 GET /clients/{id}/addresses 200 clients clients page pageSize

@@ -23,5 +23,5 @@ func TestOperationsThatLeaseTheirKey(t *testing.T) {
 		require.False(t, op.OneTx && !op.Mutating(), "%s reads", op.ID)
 	}
 	slices.Sort(leased)
-	require.Equal(t, []string{"batchCategories", "batchClients", "batchOrderChanges", "batchProducts", "batchServices", "batchStockAdjustments", "batchSuppliers", "batchVariants", "previewImport", "previewOrder", "previewReprice", "previewSale"}, leased)
+	require.Equal(t, []string{"batchCategories", "batchClientChanges", "batchClients", "batchOrderChanges", "batchProducts", "batchServices", "batchStockAdjustments", "batchSuppliers", "batchVariants", "previewImport", "previewOrder", "previewReprice", "previewSale"}, leased)
 }

@@ -19,7 +19,7 @@ func TestRecords(t *testing.T) {
 	b.submit("form.form button")
 	company := d.ConsoleURL + "/c/" + d.CompanyID
 	for name, path := range map[string]string{
-		"orders": "/orders", "deals-list": "/deals/list", "bookings-list": "/bookings/list", "sales": "/sales", "shifts": "/shifts", "products": "/products", "clients": "/clients", "leads": "/leads",
+		"orders": "/orders", "deals-list": "/deals/list", "bookings-list": "/bookings/list", "sales": "/sales", "shifts": "/shifts", "products": "/products", "clients": "/clients", "leads": "/leads", "leads-list": "/leads/list",
 		"stock-list": "/stock/list", "receipts": "/receipts", "orders-filter": "/orders/filter", "client-new": "/clients/new",
 	} {
 		b.look(name, company+path)

@@ -1,16 +1,13 @@
 package deals
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -25,48 +22,57 @@ const (
 
 type boardPage struct {
 	Header  web.Header
+	Board   string // address of the board
+	List    string // address of the same deals as a list
 	Tabs    []web.Tab
-	Note    *web.Note
+	Said    *said
 	Columns []column
+	Ended   []ended
 	Empty   web.Empty
 	Moves   bool // the person may move deals
-
-	open  int64  // deals in stages that end nothing
-	total int64  // what they add up to
-	many  bool   // there are more, and no total
-	Post  string // address of the cards
+	Part    bool // the page has only the columns that a move has changed, which take the place of those that a browser shows
 }
 
+// column is a stage in which deals are open.
 type column struct {
 	ID, Name, Href string
-	Chip           *web.Chip // of the outcome
-	Sum            string
+	Count, Sum     string
 	Cards          []card
 	More           *web.Link
+	New            string // address of a new deal, which begins in this stage; "" = it does not, or the person may make none
+	Moves, Part    bool   // those of the page
 }
 
-type card struct {
-	ID, Title, Href string
-	Client          string
-	Amount, Age     string
-	Late            bool // it has been in its stage for longer than the stage allows
-	Version         int64
-	Stages          []web.Option
-	Reasons         []web.Option // of a move that needs one
-	ReasonFault     string
-	Fault           string
-	Focus           bool
+// ended are the deals of a stage that ends them.
+type ended struct {
+	ID, Name, Href string
+	Outcome        string
+	Kind           string // of its chip
+	Count, Sum     string
 }
 
-// refused is a move that the API refused; the card shows why, and keeps what was chosen.
-type refused struct {
-	deal          uuid.UUID
-	stage, reason string
-	err           error
+// said is what came of a move.
+type said struct {
+	Text  string
+	Undo  *web.Action
+	Fault bool
 }
+
+// shown is what an answer shows of a board.
+type shown struct {
+	only  []uuid.UUID // the stages of a move; nil = the whole board
+	focus uuid.UUID   // the deal that was moved
+	said  *said
+}
+
+func (v shown) has(stage uuid.UUID) bool { return v.only == nil || slices.Contains(v.only, stage) }
 
 func (pages *Pages) board(ctx context.Context, q *web.Request) (web.Answer, error) {
-	p, err := pages.fill(ctx, q, q.Form.Get("type"), nil)
+	v, err := pages.moved(ctx, q)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	p, err := pages.fill(ctx, q, q.Form.Get("type"), v)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -74,8 +80,8 @@ func (pages *Pages) board(ctx context.Context, q *web.Request) (web.Answer, erro
 }
 
 // fill reads the board of a type; "" = the default one.
-func (pages *Pages) fill(ctx context.Context, q *web.Request, of string, no *refused) (boardPage, error) {
-	p := boardPage{Header: header(q), Moves: q.Allows(scope, true), Post: q.Path("/deals/")}
+func (pages *Pages) fill(ctx context.Context, q *web.Request, of string, v shown) (boardPage, error) {
+	p := boardPage{Header: header(q), Board: q.Path("/deals"), List: q.Path("/deals/list"), Moves: q.Allows(scope, true), Said: v.said, Part: v.only != nil}
 	types, err := web.Call[[]deals.Type](ctx, q, "listDealTypes", web.Input{})
 	if err != nil {
 		return p, err
@@ -90,15 +96,10 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, of string, no *ref
 	}
 	if len(types) > 1 {
 		for _, other := range types {
-			p.Tabs = append(p.Tabs, web.Tab{Text: other.Name, Href: web.With(q.Path("/deals"), "type", other.ID.String()), Current: other.ID == t.ID})
+			p.Tabs = append(p.Tabs, web.Tab{Text: other.Name, Href: web.With(p.Board, "type", other.ID.String()), Current: other.ID == t.ID})
 		}
 	}
-	stages := t.Stages[:min(len(t.Stages), maxColumns)]
-	if err := pages.columns(ctx, q, &p, stages, no); err != nil {
-		return p, err
-	}
-	pages.summary(q, &p, stages, no)
-	return p, nil
+	return p, pages.columns(ctx, q, &p, t.Stages[:min(len(t.Stages), maxColumns)], v)
 }
 
 // chosen is the type with the id, or the default one.
@@ -113,8 +114,8 @@ func chosen(types []deals.Type, id string) (deals.Type, bool) {
 	return types[i], true
 }
 
-// columns reads the cards and the sums of all stages.
-func (pages *Pages) columns(ctx context.Context, q *web.Request, p *boardPage, stages []deals.Stage, no *refused) error {
+// columns reads the sums of all stages, and the cards of those that are shown.
+func (pages *Pages) columns(ctx context.Context, q *web.Request, p *boardPage, stages []deals.Stage, v shown) error {
 	ids := make([]uuid.UUID, len(stages))
 	cards := make([]*list.Page[deals.ListItem], len(stages))
 	var sums []deals.StageSum
@@ -122,6 +123,9 @@ func (pages *Pages) columns(ctx context.Context, q *web.Request, p *boardPage, s
 	group.SetLimit(atOnce)
 	for i, s := range stages {
 		ids[i] = s.ID
+		if s.Outcome != nil || !v.has(s.ID) {
+			continue
+		}
 		group.Go(func() (err error) {
 			cards[i], err = web.List[deals.ListItem](within, q, "listDeals", deals.Filter{Params: list.Params{PageSize: maxCards, Order: "desc"}, Sort: "boardOrder", StageID: &s.ID})
 			return err
@@ -134,147 +138,83 @@ func (pages *Pages) columns(ctx context.Context, q *web.Request, p *boardPage, s
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	var reasons []deals.LostReason
-	if no != nil {
-		var err error
-		if reasons, err = web.Call[[]deals.LostReason](ctx, q, "listDealLostReasons", web.Input{}); err != nil {
-			return err
-		}
-	}
+	late := 0
 	for i, s := range stages {
-		c := column{ID: s.ID.String(), Name: s.Name, Href: web.With(q.Path("/deals/list"), "stageId", s.ID.String()), Chip: outcome(q, s), Sum: sumOf(q, sums[i])}
-		for _, d := range cards[i].Items {
-			c.Cards = append(c.Cards, cardOf(q, d, s, stages, reasons, no))
-		}
-		if cards[i].HasMore {
-			c.More = &web.Link{Text: q.T("deals.more"), Href: web.With(q.Path("/deals/list"), "stageId", s.ID.String(), "sort", "boardOrder", "order", "desc")}
-		}
-		p.Columns = append(p.Columns, c)
-		if s.Outcome == nil {
-			p.open, p.total, p.many = p.open+sums[i].Count, p.total+int64(sums[i].Total), p.many || sums[i].Many
+		switch {
+		case s.Outcome != nil:
+			p.Ended = append(p.Ended, endedIn(q, s, sums[i]))
+		case cards[i] != nil:
+			c := columnOf(q, s, sums[i], cards[i], v.focus)
+			c.Moves, c.Part = p.Moves, p.Part
+			for _, one := range c.Cards {
+				if one.Late {
+					late++
+				}
+			}
+			p.Columns = append(p.Columns, c)
 		}
 	}
+	p.Header.Lead = lead(q, stages, sums, late)
 	return nil
 }
 
-// outcomes are the colours of terminal stages.
-var outcomes = map[string]string{deals.Won: web.Good, deals.Done: web.Good, deals.Lost: web.Bad, deals.Cancelled: web.Off}
-
-func outcome(q *web.Request, s deals.Stage) *web.Chip {
-	if s.Outcome == nil {
-		return nil
+func columnOf(q *web.Request, s deals.Stage, sum deals.StageSum, found *list.Page[deals.ListItem], focus uuid.UUID) column {
+	c := column{ID: s.ID.String(), Name: s.Name, Href: web.With(q.Path("/deals/list"), "stageId", s.ID.String())}
+	c.Count, c.Sum = figures(q, sum)
+	for _, d := range found.Items {
+		c.Cards = append(c.Cards, cardOf(q, d, s, focus))
 	}
-	return &web.Chip{Kind: outcomes[*s.Outcome], Text: q.T("deals.outcome." + *s.Outcome)}
-}
-
-func sumOf(q *web.Request, s deals.StageSum) string {
-	if s.Many {
-		return q.T("deals.many", web.Decimal(strconv.Itoa(deals.MaxSummed)))
+	if found.HasMore {
+		c.More = &web.Link{Text: q.T("deals.more"), Href: web.With(c.Href, "sort", "boardOrder", "order", "desc")}
 	}
-	return q.T("deals.sum", web.Decimal(strconv.FormatInt(s.Count, 10)), q.Money(int64(s.Total)))
-}
-
-func cardOf(q *web.Request, d deals.ListItem, s deals.Stage, stages []deals.Stage, reasons []deals.LostReason, no *refused) card {
-	since := cmp.Or(d.StageEnteredAt, &d.CreatedAt).Std()
-	c := card{
-		ID: d.ID.String(), Title: q.T("deals.number", d.Number), Href: q.Path("/deals/" + d.ID.String()), Amount: q.Money(int64(d.Total)), Age: age(q, q.Now.Sub(since)), Version: d.Version,
-		Late: s.SLAHours != nil && *s.SLAHours > 0 && d.Outcome == nil && q.Now.Sub(since) > time.Duration(*s.SLAHours)*time.Hour, Focus: q.Form.Get("moved") == d.ID.String(),
-	}
-	if d.CustomerName != nil {
-		c.Client = *d.CustomerName
-	}
-	to := s.ID.String()
-	if no != nil && no.deal == d.ID {
-		to, c.Focus = no.stage, true
-		if c.ReasonFault = q.FaultOf(no.err, "lostReasonId"); c.ReasonFault != "" || no.reason != "" {
-			c.Reasons = append(c.Reasons, web.Option{Text: q.T("deals.reason.choose")})
-			for _, reason := range reasons {
-				c.Reasons = append(c.Reasons, web.Option{Value: reason.ID.String(), Text: reason.Name, Selected: reason.ID.String() == no.reason})
-			}
-		}
-		if c.ReasonFault == "" {
-			c.Fault = q.Fault(no.err)
-		}
-	}
-	for _, other := range stages {
-		c.Stages = append(c.Stages, web.Option{Value: other.ID.String(), Text: other.Name, Selected: other.ID.String() == to})
+	if s.IsInitial && q.MayCall("createDeal") {
+		c.New = newDeal(q)
 	}
 	return c
 }
 
-// age is how long a deal has been in its stage.
-func age(q *web.Request, d time.Duration) string {
-	switch {
-	case d < time.Hour:
-		return q.T("deals.age.minutes", max(int(d/time.Minute), 0))
-	case d < 48*time.Hour:
-		return q.T("deals.age.hours", int(d/time.Hour))
-	}
-	return q.T("deals.age.days", int(d/(24*time.Hour)))
+// outcomes are the colours of stages that end deals.
+var outcomes = map[string]string{deals.Won: web.Good, deals.Done: web.Good, deals.Lost: web.Bad, deals.Cancelled: web.Off}
+
+func endedIn(q *web.Request, s deals.Stage, sum deals.StageSum) ended {
+	e := ended{ID: s.ID.String(), Name: s.Name, Href: web.With(q.Path("/deals/list"), "stageId", s.ID.String()), Outcome: *s.Outcome, Kind: outcomes[*s.Outcome]}
+	e.Count, e.Sum = figures(q, sum)
+	return e
 }
 
-// summary says in a sentence what is the case, or why a move was refused that no card shows.
-func (pages *Pages) summary(q *web.Request, p *boardPage, stages []deals.Stage, no *refused) {
-	late, shown := 0, false
-	for i := range p.Columns {
-		for _, c := range p.Columns[i].Cards {
-			if c.Late {
-				late++
-			}
-			shown = shown || no != nil && c.ID == no.deal.String()
-			if moved := q.Form.Get("moved"); moved == c.ID && no == nil {
-				p.Note = &web.Note{Kind: web.Good, Text: q.T("deals.moved", c.Title, stages[i].Name)}
-			}
+// figures are how many deals a stage has, and what they add up to.
+func figures(q *web.Request, s deals.StageSum) (count, sum string) {
+	if s.Many {
+		return q.T("deals.many", web.Decimal(strconv.Itoa(deals.MaxSummed))), ""
+	}
+	return web.Decimal(strconv.FormatInt(s.Count, 10)), q.Money(int64(s.Total))
+}
+
+// lead says in a sentence what is open, and how much of it has been in its stage for too long.
+func lead(q *web.Request, stages []deals.Stage, sums []deals.StageSum, late int) *web.Note {
+	open, total, many := int64(0), int64(0), false
+	for i, s := range stages {
+		if s.Outcome == nil {
+			open, total, many = open+sums[i].Count, total+int64(sums[i].Total), many || sums[i].Many
 		}
 	}
-	switch {
-	case no != nil && !shown:
-		p.Note = &web.Note{Kind: web.Bad, Text: no.err.Error()}
-	case p.Note == nil && late > 0:
-		p.Note = &web.Note{Kind: web.Warn, Text: q.T("deals.late", late)}
-	case p.Note == nil && p.many:
-		p.Note = &web.Note{Kind: web.Info, Text: q.T("deals.open.many", web.Decimal(strconv.FormatInt(p.open, 10)))}
-	case p.Note == nil:
-		p.Note = &web.Note{Kind: web.Info, Text: q.T("deals.open", web.Decimal(strconv.FormatInt(p.open, 10)), q.Money(p.total))}
+	n := &web.Note{Title: q.T("deals.open", web.Decimal(strconv.FormatInt(open, 10)), q.Money(total))}
+	if many {
+		n.Title = q.T("deals.open.many", web.Decimal(strconv.FormatInt(open, 10)))
 	}
+	if late > 0 {
+		n.Text = q.T("deals.late", late)
+	}
+	return n
 }
 
-// move moves a deal by the command of the API. The card of one that is refused shows why.
-func (pages *Pages) move(ctx context.Context, q *web.Request) (web.Answer, error) {
-	id, err := q.PathID("id")
-	if err != nil {
-		return web.Answer{}, err
-	}
-	d, err := web.Call[deals.Deal](ctx, q, "getDeal", web.ByID(id))
-	if err != nil {
-		return web.Answer{}, err
-	}
-	no := refused{deal: id, stage: q.Form.Get("stage"), reason: q.Form.Get("lostReason")}
-	body := map[string]any{"stageId": no.stage}
-	if no.reason != "" {
-		body["lostReasonId"] = no.reason
-	}
-	in := web.ByID(id)
-	in.Body, in.Version = body, q.FormVersion()
-	_, no.err = web.Call[deals.Deal](ctx, q, "moveDeal", in)
-	if no.err == nil {
-		return web.Go(web.With(q.Path("/deals"), "type", d.TypeID.String(), "moved", id.String())), nil
-	}
-	if known, ok := apierr.As(no.err); !ok || known.Status >= 500 {
-		return web.Answer{}, no.err
-	}
-	p, err := pages.fill(ctx, q, d.TypeID.String(), &no)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return web.Show("deals/board", q.T("deals.title"), p).Refuse(), nil
-}
-
-// header leads to the list, and to a new deal for who may make one.
+// header has a new deal for who may make one.
 func header(q *web.Request) web.Header {
-	h := web.Header{Title: q.T("deals.title"), Links: []web.Link{{Text: q.T("deals.list"), Href: q.Path("/deals/list")}}}
+	h := web.Header{Title: q.T("deals.title")}
 	if q.MayCall("createDeal") {
-		h.Main = &web.Link{Text: q.T("deals.new"), Href: q.Path("/deals/list/new")}
+		h.Main = &web.Link{Text: q.T("deals.new"), Href: newDeal(q)}
 	}
 	return h
 }
+
+func newDeal(q *web.Request) string { return q.Path("/deals/list/new") }

@@ -31,5 +31,5 @@ type Pages struct{ Deals Service }
 
 // Folder implements [web.Pages].
 func (pages *Pages) Folder() web.Folder {
-	return web.Folder{Name: "deals", Templates: files, Routes: web.Within(component, web.Get(web.Deals, scope, "/deals", pages.board), web.Post(web.Deals, scope, "/deals/{id}/move", pages.move))}
+	return web.Folder{Name: "deals", Templates: files, Routes: web.Within(component, web.Get(web.Deals, scope, "/deals", pages.board), web.Get(web.Deals, scope, "/deals/{id}/menu", pages.menu), web.Post(web.Deals, scope, "/deals/{id}/move", pages.move))}
 }

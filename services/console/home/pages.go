@@ -13,8 +13,13 @@ import (
 //go:embed *.html
 var files embed.FS
 
+// Activity says in words what was changed last.
+type Activity interface {
+	Latest(ctx context.Context, q *web.Request, n int) ([]web.Told, error)
+}
+
 // Pages are the pages of the area.
-type Pages struct{}
+type Pages struct{ Activity Activity }
 
 // Folder implements [web.Pages].
 func (pages *Pages) Folder() web.Folder {
@@ -33,6 +38,13 @@ type page struct {
 	Latest   *listing
 	Bookings *agenda
 	Reorder  *listing
+	Activity *activity
+}
+
+// activity is what people have changed last.
+type activity struct {
+	All  web.Link
+	Told []web.Told
 }
 
 // listing is the beginning of a list.
@@ -42,7 +54,7 @@ type listing struct {
 }
 
 func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	d, err := read(ctx, q)
+	d, err := pages.read(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -58,6 +70,9 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 		p.Header.Lead = &web.Note{Title: sold.sentence(q), Text: needs(q, len(p.Todo))}
 		p.Figures, p.Hours, p.Methods = d.figures(q), sold.course(q), d.methods(q)
 		p.Latest, p.Bookings, p.Reorder = d.latestOrders(q), d.agenda(q), d.toReorder(q)
+		if len(d.told) > 0 {
+			p.Activity = &activity{web.Link{Text: q.T("home.activity.all"), Href: q.Path("/audit")}, d.told}
+		}
 	}
 	actions(q, &p.Header)
 	return web.Show("home/home", q.T("area.home"), p), nil

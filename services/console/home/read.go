@@ -34,6 +34,7 @@ type day struct {
 	shifts    *list.Page[sales.Shift]         // open, the oldest first
 	receivers *list.Page[webhooks.Subscription]
 	tokens    *[]company.Token
+	told      []web.Told // what people have changed last
 
 	late atomic.Bool // some of it is still being added up
 }
@@ -42,6 +43,7 @@ type day struct {
 const (
 	atOnce   = 4   // reads
 	rows     = 5   // of a list
+	latest   = 6   // changes
 	tasks    = 3   // of a kind
 	maxToday = 100 // bookings of a day
 	maxDue   = 20  // orders that are looked at to find those to be shipped
@@ -84,7 +86,7 @@ func wantList[T any](r reader, area web.Area, operation string, filter any, into
 	want(r, area, operation, web.Query(filter), func(found *list.Page[T]) { *into = found })
 }
 
-func read(ctx context.Context, q *web.Request) (*day, error) {
+func (pages *Pages) read(ctx context.Context, q *web.Request) (*day, error) {
 	d := &day{}
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -109,6 +111,12 @@ func read(ctx context.Context, q *web.Request) (*day, error) {
 		group.Go(func() error {
 			got, err := web.CallAdmin[[]company.Token](within, q, "listTokens", web.Input{})
 			d.tokens = &got
+			return err
+		})
+	}
+	if q.Sees(web.Audit) {
+		group.Go(func() (err error) {
+			d.told, err = pages.Activity.Latest(within, q, latest)
 			return err
 		})
 	}

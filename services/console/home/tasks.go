@@ -23,6 +23,7 @@ const (
 type task struct {
 	Kind, Icon  string
 	Title, Text string
+	Call, Whom  string // number to dial, "" = there is none; and who answers
 	Link        *web.Link
 	Act         *web.Action
 }
@@ -56,6 +57,7 @@ func (d *day) toShip(q *web.Request) (all []task) {
 		if o.DueAt.Std().Before(from) {
 			t.Kind, t.Title = web.Bad, q.T("home.due.late", o.Number, q.Date(o.DueAt.Std().In(q.Zone), "2 January"))
 		}
+		t.Call, t.Whom = web.Dial(record.OrZero(o.CustomerPhone)), cmp.Or(record.OrZero(o.CustomerName), record.OrZero(o.CustomerPhone))
 		t.Text = q.T("home.due.text", cmp.Or(record.OrZero(o.CustomerName), q.T("home.nobody")), q.InlineWord(o.Status), q.Money(int64(o.Payable)))
 		all = append(all, t)
 	}
@@ -72,7 +74,7 @@ func (d *day) toConfirm(q *web.Request) (all []task) {
 		return nil
 	}
 	for _, b := range d.pending.Items {
-		t := task{Kind: web.Warn, Icon: "bookings", Title: q.T("home.confirm", what(b), q.At(b.StartAt.Std()).Short()), Text: b.CustomerName + ", " + b.CustomerPhone}
+		t := task{Kind: web.Warn, Icon: "bookings", Title: q.T("home.confirm", what(b), q.At(b.StartAt.Std()).Short()), Text: b.CustomerName + ", " + b.CustomerPhone, Call: web.Dial(b.CustomerPhone), Whom: b.CustomerName}
 		if q.MayCall("confirmBooking") {
 			t.Act = confirm(q, b)
 		} else {

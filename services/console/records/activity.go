@@ -35,6 +35,17 @@ func (pages *Pages) activity(ctx context.Context, q *web.Request, s shown, p *re
 	return err
 }
 
+// Latest says in words which records people have changed last in the company, newest first, up to n. Sign-ins and the like are left out:
+// there are fewer than n if most of the latest entries are such.
+func (pages *Pages) Latest(ctx context.Context, q *web.Request, n int) ([]web.Told, error) {
+	found, err := pages.Changes.Changes(ctx, q.Caller, audit.Filter{Params: list.Params{PageSize: 4 * n}, CompanyID: &q.Company.ID})
+	if err != nil {
+		return nil, err
+	}
+	of := slices.DeleteFunc(found.Items, func(c audit.Change) bool { return pages.madeBy(q, c.Operation).one == "" })
+	return pages.Tell(ctx, q, of[:min(len(of), n)])
+}
+
 // Tell says in words what was changed, by whom and when.
 func (pages *Pages) Tell(ctx context.Context, q *web.Request, changes []audit.Change) (told []web.Told, err error) {
 	names := &directories{q: q}

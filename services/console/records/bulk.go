@@ -103,21 +103,19 @@ func (pages *Pages) bulk(res resources.Resource) web.Handler {
 func (pages *Pages) askBulk(ctx context.Context, q *web.Request, c chosen, b resources.Bulk) (web.Answer, error) {
 	names := &directories{q: q}
 	able, _ := c.split(b)
-	kind, options := resources.AsState, optionsOf(q, among(able, b.Among), nil)
-	if b.Among == "" {
-		kind = resources.AsEntry
-		var err error
-		if options, err = names.options(ctx, b.Field, "", nil); err != nil {
-			return web.Answer{}, err
-		}
-		options = append([]web.Option{{Text: q.T("records.bulk.none")}}, options...)
+	field, of, err := pages.asked(ctx, q, b, able, names)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	if b.Removes && len(field.Options) == 0 {
+		return pages.showList(ctx, q, c.in, &outcome{Text: q.T("records.bulk.nothing")})
 	}
 	p := pages.bulkPage(q, c, b)
-	p.Fields = []web.Field{{Name: "value", Label: q.Label(b.Field), Type: "select", Options: options, Focus: true}}
+	p.Fields = []web.Field{field}
 	p.Button = q.T("records.bulk.go", len(able))
-	p.Table = web.Table{Label: c.in.res.Heading(q), Columns: []web.Column{{Text: c.in.res.One(q)}, {Text: q.T("records.bulk.now", q.Label(b.Field))}}, Empty: web.Empty{Title: q.T("records.bulk.nothing")}}
+	p.Table = web.Table{Label: c.in.res.Heading(q), Columns: []web.Column{{Text: c.in.res.One(q)}, {Text: q.T("records.bulk.now", q.Label(of.Name))}}, Empty: web.Empty{Title: q.T("records.bulk.nothing")}}
 	for _, r := range able[:min(len(able), shownChosen)] {
-		now, err := pages.cell(ctx, q, resources.Column{Name: b.Field, Kind: kind}, r, names)
+		now, err := pages.cell(ctx, q, of, r, names)
 		if err != nil {
 			return web.Answer{}, err
 		}
@@ -128,6 +126,32 @@ func (pages *Pages) askBulk(ctx context.Context, q *web.Request, c chosen, b res
 	}
 	return web.Show("records/bulk", p.Header.Title, p), nil
 }
+
+// asked is the field in which people choose the value of a change, and the column with what the records have now.
+func (pages *Pages) asked(ctx context.Context, q *web.Request, b resources.Bulk, able []resources.Record, names *directories) (f web.Field, of resources.Column, err error) {
+	f = web.Field{Name: "value", Label: q.Label(b.Field), Type: "select", Focus: true}
+	switch {
+	case b.Entries != "" && b.Removes:
+		f.Label, f.Options = q.T("records.bulk.entry"), optionsOf(q, among(able, b.Entries), nil)
+		for i, o := range f.Options {
+			f.Options[i].Text = o.Value
+		}
+		return f, resources.Column{Name: b.Entries, Kind: resources.AsTexts}, nil
+	case b.Entries != "":
+		longest := maxEntry
+		f.Label, f.Type, f.Required, f.MaxLength = q.T("records.bulk.entry"), "", true, &longest
+		return f, resources.Column{Name: b.Entries, Kind: resources.AsTexts}, nil
+	case b.Among != "":
+		f.Options = optionsOf(q, among(able, b.Among), nil)
+		return f, resources.Column{Name: b.Field, Kind: resources.AsState}, nil
+	}
+	entries, err := names.options(ctx, b.Field, "", nil)
+	f.Options = append([]web.Option{{Text: q.T("records.bulk.none")}}, entries...)
+	return f, resources.Column{Name: b.Field, Kind: resources.AsEntry}, err
+}
+
+// maxEntry is how many characters an entry has at most.
+const maxEntry = 64
 
 // among are the values that any of the records can take.
 func among(records []resources.Record, field string) (values []string) {
@@ -172,13 +196,24 @@ type refusedRow struct{ Name, Href, Text string }
 func (pages *Pages) doBulk(ctx context.Context, q *web.Request, c chosen, b resources.Bulk) (web.Answer, error) {
 	able, others := c.split(b)
 	var value any
-	if typed := b.Value + q.Form.Get("value"); typed != "" {
+	typed := strings.TrimSpace(b.Value + q.Form.Get("value"))
+	if typed != "" {
 		value = typed
+	}
+	if b.Entries != "" && typed == "" {
+		return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
 	}
 	var changes, back []change
 	for _, r := range able {
-		changes = append(changes, change{r.Text("id"), titleOf(q, c.in.res, r), value})
-		back = append(back, change{r.Text("id"), titleOf(q, c.in.res, r), r[b.Field]})
+		one := change{r.Text("id"), titleOf(q, c.in.res, r), value}
+		was := r[b.Field]
+		if b.Entries != "" {
+			if slices.Contains(r.Texts(b.Entries), typed) != b.Removes {
+				continue // it is as it should be, and stays so if the change is taken back
+			}
+			was = value
+		}
+		changes, back = append(changes, one), append(back, change{one.ID, one.Name, was})
 	}
 	out := &outcome{}
 	for _, r := range others {
@@ -194,6 +229,9 @@ func (pages *Pages) undoBulk(ctx context.Context, q *web.Request, res resources.
 	var back []change
 	if err := json.Unmarshal([]byte(q.Form.Get("back")), &back); err != nil || i < 0 || len(back) > maxChosen {
 		return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
+	}
+	if all[i].Back != "" {
+		all[i].Field = all[i].Back
 	}
 	in := parseListQuery(q, res, parse(q.Form.Get("query")))
 	return pages.sendBulk(ctx, q, in, all[i], back, nil, &outcome{})
@@ -231,6 +269,9 @@ func (pages *Pages) sendBulk(ctx context.Context, q *web.Request, in listQuery, 
 func batchItems(b resources.Bulk, changes []change) (items []any) {
 	for _, c := range changes {
 		body := map[string]any{b.Field: c.Value}
+		if b.Entries != "" {
+			body[b.Field] = []any{c.Value}
+		}
 		if c.Value == nil && b.Nobody != "" {
 			body[b.Field] = b.Nobody
 		}

@@ -20,6 +20,9 @@ func clients() Resource {
 			{Name: "group", Op: "batchClients", Field: "groupId", When: is("active"), Undo: true},
 			{Name: "price_list", Op: "batchClients", Field: "priceListId", When: is("active"), Undo: true},
 			{Name: "assign", Op: "batchClients", Field: "assignedToId", When: is("active"), Undo: true},
+			{Name: "tag", Op: "batchClientChanges", Field: "addTags", Entries: "tags", Back: "removeTags", ID: "clientId", When: unmerged, Undo: true},
+			{Name: "untag", Op: "batchClientChanges", Field: "removeTags", Entries: "tags", Back: "addTags", Removes: true, ID: "clientId", When: unmerged, Undo: true},
+			{Name: "archive", Op: "batchClientChanges", Field: "status", Value: "archived", ID: "clientId", When: is("active"), Undo: true},
 		},
 		Columns: []Column{
 			text("displayName").Faced(), word("kind"), state("status"), text("phone"), text("email"), amount("balance"), number("points"),
@@ -99,3 +102,6 @@ func aboutClient(q *web.Request, r Record) *web.Note {
 	}
 	return &web.Note{Kind: web.Off, Text: q.T("records.is.archived")}
 }
+
+// unmerged reports whether a client is one that can be changed.
+func unmerged(r Record) bool { return !r.Has("mergedIntoId") }

@@ -7,7 +7,7 @@ import (
 func leads() Resource {
 	return Resource{
 		Name: "leads", Area: web.Leads, Scope: "leads", Component: "marketing",
-		Address: "/leads", Page: "/leads", Title: "name", State: "status", About: aboutLead,
+		Address: "/leads/list", Page: "/leads", Title: "name", State: "status", About: aboutLead,
 		List: "listLeads", Get: "getLead", Export: true,
 		Find:   &Find{Also: []string{"phone", "email"}, Names: true, Contacts: true},
 		Create: "createLead",

@@ -85,6 +85,9 @@ type Bulk struct {
 	ID      string              // field of the body of an item with the id of its record; "" = the item has it beside its body, and changes it
 	Among   string              // field of the records with the values that theirs can take; "" = entries of a directory
 	Nobody  string              // what stands for none; "" = null
+	Entries string              // field of the records with a list, of which people name one entry that the change adds, or takes away; "" = it changes a value
+	Back    string              // field of the body of an item that takes the change of entries back
+	Removes bool                // it takes the entry away
 	When    func(r Record) bool // nil = always
 	Undo    bool                // an item with the value that was there before takes it back
 	Reprice bool                // it is the change of prices, which has a form and a preview of its own

@@ -6,7 +6,7 @@ import "github.com/tradegrid/tradegrid/services/console/web"
 var beginnings = []struct {
 	area web.Area
 	path string
-}{{web.Deals, "/deals"}, {web.Bookings, "/bookings"}, {web.Warehouse, "/stock"}}
+}{{web.Deals, "/deals"}, {web.Leads, "/leads"}, {web.Bookings, "/bookings"}, {web.Warehouse, "/stock"}}
 
 // Tabs are the lists of an area, and the page that it begins with. A list that is reached from that page has its tab.
 func Tabs(q *web.Request, area web.Area, current string) (tabs []web.Tab) {

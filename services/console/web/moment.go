@@ -66,6 +66,16 @@ func (m Moment) Exact() string {
 // ISO is for machines.
 func (m Moment) ISO() string { return m.At.UTC().Format(time.RFC3339Nano) }
 
+// Dial is a phone number as the address of a link takes it behind tel:, which is without the spaces and signs between its digits.
+func Dial(number string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '+' {
+			return r
+		}
+		return -1
+	}, number)
+}
+
 // Instant is a time as the API takes it.
 func Instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
 
