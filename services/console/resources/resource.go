@@ -132,6 +132,7 @@ func amount(name string) Column  { return Column{Name: name, Kind: AsAmount} }
 func qty(name string) Column     { return Column{Name: name, Kind: AsQty} }
 func percent(name string) Column { return Column{Name: name, Kind: AsPercent} }
 func moment(name string) Column  { return Column{Name: name, Kind: AsTime} }
+func date(name string) Column    { return Column{Name: name, Kind: AsDate} }
 func state(name string) Column   { return Column{Name: name, Kind: AsState} }
 func word(name string) Column    { return Column{Name: name, Kind: AsWord} }
 func yes(name string) Column     { return Column{Name: name, Kind: AsYes} }
