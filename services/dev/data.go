@@ -31,7 +31,7 @@ func (dm *demo) demoServices(now func() time.Time) demodata.Services {
 	then := domainsAt(dm.domains, now)
 	return demodata.Services{
 		DB: then.DB, Files: then.Files, Catalog: then.Catalog, Offerings: then.Offerings, Clients: then.Clients, Warehouse: then.Warehouse, Suppliers: then.Suppliers, Taxes: then.Taxes,
-		Purchases: then.Purchases, Receipts: then.Receipts, Transfers: then.Transfers, Writeoffs: then.Writeoffs, Counts: then.Counts, Returns: then.Returns, Leads: then.Leads, Orders: then.Orders, Deals: then.Deals, Sales: then.Sales, Scheduling: then.Scheduling,
+		Purchases: then.Purchases, Receipts: then.Receipts, Transfers: then.Transfers, Writeoffs: then.Writeoffs, Counts: then.Counts, Returns: then.Returns, Leads: then.Leads, Orders: then.Orders, Invoices: then.Invoices, Deals: then.Deals, Sales: then.Sales, Scheduling: then.Scheduling,
 		Own: then.Demo,
 	}
 }

@@ -411,8 +411,23 @@ func (w *walk) sales(product, client string) string {
 	w.do(409, "POST /orders/{id}/delivery-status/{next}", "", bare, "returned")
 	w.do(200, "POST /orders/{id}/status/{next}", `{"reason":"The customer has moved"}`, bare, "cancelled")
 	w.do(200, "GET /orders/{id}/history", "", order)
+	w.invoices(order, bare)
 	w.returns(order, w.id(made["lines"].([]any)[0].(map[string]any)))
 	return order
+}
+
+// invoices walks the invoices of an order, and tries one that was cancelled.
+func (w *walk) invoices(order, cancelled string) {
+	invoice := w.id(w.do(201, "POST /orders/{id}/invoices", `{"note":"Thank you for your order"}`, order))
+	w.do(409, "POST /orders/{id}/invoices", "", order)
+	w.do(409, "POST /orders/{id}/invoices", "", cancelled)
+	w.do(200, "GET /invoices/{id}", "", invoice)
+	w.do(202, "POST /invoices/{id}/mails", `{"email":"ada@example.com"}`, invoice)
+	note := w.do(200, "POST /invoices/{id}/cancel", `{"reason":"Wrong address"}`, invoice)["creditNoteId"].(string)
+	w.do(409, "POST /invoices/{id}/cancel", `{"reason":"Wrong address"}`, invoice)
+	w.do(409, "POST /invoices/{id}/cancel", `{"reason":"Wrong address"}`, note)
+	w.do(400, "POST /orders/{id}/invoices", `{"dueDate":"2020-01-01"}`, order)
+	w.do(200, "GET /invoices", "", "?orderId="+order+"&sort=number")
 }
 
 // returns walks the returns of a completed order, and drops what is not shipped of another one.

@@ -3,6 +3,7 @@
 package roles
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/numbering"
 	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/schemas"
 	"github.com/tradegrid/tradegrid/services/business/calendar"
 	"github.com/tradegrid/tradegrid/services/business/catalog"
@@ -37,6 +39,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/business/document"
 	"github.com/tradegrid/tradegrid/services/business/files"
+	"github.com/tradegrid/tradegrid/services/business/invoices"
 	"github.com/tradegrid/tradegrid/services/business/leads"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/purchases"
@@ -91,6 +94,7 @@ type Domains struct {
 	Returns    *returns.Service
 	Leads      *leads.Service
 	Orders     *orders.Service
+	Invoices   *invoices.Service
 	Deals      *deals.Service
 	Sales      *sales.Service
 	Scheduling *scheduling.Service
@@ -188,7 +192,7 @@ func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 	all.Counts = add(all, counts.Domain(), counts.New(counts.Config{DB: d, Sources: goods, Levels: all.Warehouse}), withAPI)
 	all.Clients = add(all, clients.Domain(), clients.New(clients.Config{
 		DB: d, Lists: all.Lists, Users: all.Company, Items: items,
-		Follow: []document.Follow{orders.OfClient(), deals.OfClient(), sales.OfClient(), leads.OfClient(), scheduling.OfClient(), calendar.OfClient()},
+		Follow: []document.Follow{orders.OfClient(), invoices.OfClient(), deals.OfClient(), sales.OfClient(), leads.OfClient(), scheduling.OfClient(), calendar.OfClient()},
 	}), withAPI, withAdminAPI, withJobs)
 	add(all, codes.Domain(), codes.New(d), withAPI, withAdminAPI, withDemo)
 	letters := paper.Letters{
@@ -204,6 +208,9 @@ func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 		DB: d, Numbers: numbers, Catalog: items, Taxes: taxes.Percents, Clients: all.Clients, Stock: all.Warehouse, Users: all.Company,
 		PriceLists: all.Clients, Addresses: all.Clients, Assets: clients.KnownAssets, Deals: deals.Known,
 		Channels: codes.Channel, Methods: codes.DeliveryMethod, Letter: letters.OfOrder,
+	}), withAPI)
+	all.Invoices = add(all, invoices.Domain(), invoices.New(invoices.Config{
+		DB: d, Orders: all.Orders, Clients: all.Clients, Users: all.Company.UserNames, Seller: all.seller, Letter: letters.OfInvoice,
 	}), withAPI)
 	all.Sales = add(all, sales.Domain(), sales.New(sales.Config{
 		DB: d, Numbers: numbers, Catalog: items, Taxes: taxes.Percents, Clients: all.Clients, Stock: all.Warehouse, Users: all.Company,
@@ -301,6 +308,14 @@ func jobTypes() []string {
 // NewWorker makes the worker of an API node.
 func (all *Domains) NewWorker(parallel int, log *slog.Logger) *job.Worker {
 	return job.NewWorker(job.Config{DB: all.DB, Owner: NodeName(), Handlers: all.JobHandlers(), Parallel: parallel, Log: log})
+}
+
+// seller is a company as its invoices name it.
+func (all *Domains) seller(ctx context.Context, q db.Querier, id tenant.ID) (invoices.Seller, string, error) {
+	s, err := all.Company.Header(ctx, q, id)
+	return invoices.Seller{
+		Name: cmp.Or(record.OrZero(s.DocumentName), s.Name), Address: s.DocumentAddress, Contact: s.DocumentContact, TaxID: s.DocumentTaxID, Bank: s.DocumentBank, Footer: s.DocumentFooter,
+	}, s.Currency, err
 }
 
 // documentItems reads the items of document lines: products from the catalog and services from the offerings.

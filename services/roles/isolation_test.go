@@ -70,6 +70,7 @@ func fill(t *testing.T, n *rolestest.Node) *records {
 	r.id["{priceId}"] = prices.ID(t)
 	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	add("{paymentId}", "/orders/"+r.id["ORDER"]+"/payments", aPayment)
+	add("INVOICE", "/orders/"+r.id["ORDER"]+"/invoices", `{}`)
 	add("{returnId}", "/orders/"+r.id["ORDER"]+"/returns", `{}`)
 	sent := owner.OK(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.Body["deliveryId"].(string)
@@ -118,6 +119,7 @@ func ofRecord(n *rolestest.Node) map[string][2]string {
 	known := map[string][2]string{
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
 		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"}, "getRefusedRows": {"JOB"}, "runImport": {"JOB"},
+		"getInvoice": {"INVOICE"}, "cancelInvoice": {"INVOICE", `{"reason":"wrong address"}`}, "mailInvoice": {"INVOICE", `{"email":"ada@example.com"}`},
 		"pauseJob": {"JOB"}, "resumeJob": {"JOB"}, "cancelJob": {"JOB"},
 		"getFile": {"FILE"}, "getFileContent": {"FILE"}, "deleteFile": {"FILE"},
 	}

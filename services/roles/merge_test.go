@@ -37,6 +37,7 @@ func TestDocumentsFollowAMerge(t *testing.T) {
 	for path, body := range bodies {
 		made[path] = c.OK(t, "POST", path, fmt.Sprintf(body, c.ann)).ID(t)
 	}
+	made["/invoices"] = c.OK(t, "POST", "/orders/"+made["/orders"]+"/invoices", "").ID(t)
 	for path, id := range made {
 		versions[path] = c.OK(t, "GET", path+"/"+id, "").Body["version"]
 	}
@@ -127,6 +128,6 @@ func TestAllTablesOfClientsAreKnown(t *testing.T) {
 	tables, err := db.Collect(t.Context(), dbtest.Open(t), "read columns", pgx.RowTo[string], sqlClientColumns)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"bookings", "calendar_events", "client_addresses", "client_assets", "client_interactions", "client_ledger", "client_points", "deals", "leads", "orders", "sales",
+		"bookings", "calendar_events", "client_addresses", "client_assets", "client_interactions", "client_ledger", "client_points", "deals", "invoices", "leads", "orders", "sales",
 	}, tables)
 }

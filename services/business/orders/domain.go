@@ -31,7 +31,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "PAYMENT_IS_REFUND", Advice: "A refund cannot be refunded. Record a payment of the order."},
 			{Status: 409, Code: "ORDER_HAS_SHIPMENTS", Advice: "Part of the order has been shipped. Cancel its shipments before replacing its items; before cancelling the order, cancel them or move its delivery to returned."},
 			{Status: 409, Code: "ORDER_DELIVERY_TRANSITION_INVALID", Advice: "The delivery cannot change to this status from its current one; meta.allowed lists the allowed statuses. A delivery method can be cleared only before anything is shipped."},
-			{Status: 409, Code: "ORDER_CANCELLED", Advice: "A cancelled order cannot be shipped or delivered. Create a new order."},
+			{Status: 409, Code: "ORDER_CANCELLED", Advice: "A cancelled order cannot be shipped, delivered or invoiced. Create a new order."},
 			{Status: 409, Code: "SHIPMENT_NOTHING_TO_SHIP", Advice: "Everything of the order has been shipped, or left the stock when the order was completed."},
 			{Status: 409, Code: "SHIPMENT_QTY_EXCEEDED", Advice: "More is to be shipped than is left of a line; meta.lines lists what is left. Reduce the quantities."},
 			{Status: 409, Code: "ORDER_HAS_RETURNS", Advice: "Prices and shipments of the order cannot change while it has returns. Cancel its returns first."},

@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/business/invoices"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/purchases"
 	"github.com/tradegrid/tradegrid/services/business/sales"
@@ -39,6 +40,7 @@ func documents() []document {
 		})),
 		ofOrders("receipt", each(orderReceipt)),
 		ofOrders("pick-list", pickList),
+		{records: "invoices", name: "invoice", area: web.Orders, scope: "orders", component: "orders", write: each(invoice)},
 		{records: "sales", name: "receipt", area: web.Sales, scope: "sales", component: "cashier", write: each(receipt)},
 		{records: "shifts", name: "report", area: web.Sales, scope: "sales", component: "cashier", write: each(shiftReport)},
 		{records: "purchase-orders", name: "order", area: web.Warehouse, scope: "warehouse", component: "warehouse", write: each(purchaseOrder)},
@@ -89,6 +91,14 @@ func orderReceipt(ctx context.Context, q *web.Request, w Writer, id uuid.UUID) (
 		payments[i] = p.Payment
 	}
 	return w.OrderReceipt(o, payments), nil
+}
+
+func invoice(ctx context.Context, q *web.Request, w Writer, id uuid.UUID) (Sheet, error) {
+	i, err := web.Call[invoices.Invoice](ctx, q, "getInvoice", web.ByID(id))
+	if err != nil {
+		return Sheet{}, err
+	}
+	return w.Invoice(i), nil
 }
 
 func pickList(ctx context.Context, q *web.Request, w Writer, ids []uuid.UUID) ([]Sheet, error) {

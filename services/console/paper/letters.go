@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/business/invoices"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/sales"
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -62,6 +63,15 @@ func (l Letters) OfOrder(ctx context.Context, by access.Caller, o orders.Order, 
 		sheet = w.Confirmation(o, client)
 	}
 	return w.letter("order."+document, o.ID, record.OrZero(o.CustomerName), sheet)
+}
+
+// OfInvoice is the mail with an invoice or a credit note.
+func (l Letters) OfInvoice(ctx context.Context, by access.Caller, i invoices.Invoice) (ownermail.Notice, error) {
+	w, err := l.writer(ctx, by)
+	if err != nil {
+		return ownermail.Notice{}, err
+	}
+	return w.letter("invoice", i.ID, record.OrZero(i.Buyer.Name), w.Invoice(i))
 }
 
 // OfSale is the mail with the receipt of a sale.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/business/lineitem"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 )
 
@@ -34,9 +35,8 @@ func (w Writer) orderFacts(o orders.Order) []Fact {
 	return w.fact(facts, "paper.order.address", record.OrZero(o.DeliveryAddressText))
 }
 
-// priced are the lines of an order with their prices.
-func (w Writer) priced(s *Sheet, o orders.Order) {
-	s.Columns = []Column{
+func (w Writer) pricedColumns() []Column {
+	return []Column{
 		{Text: w.say("paper.line.no"), Width: 8},
 		{Text: w.say("paper.line.name")},
 		{Text: w.say("paper.line.qty"), Num: true, Width: 22},
@@ -44,15 +44,25 @@ func (w Writer) priced(s *Sheet, o orders.Order) {
 		{Text: w.say("paper.line.tax"), Num: true, Width: 17},
 		{Text: w.say("paper.line.total"), Num: true, Width: 30},
 	}
-	for i, l := range o.Lines {
-		tax := ""
-		if l.TaxRate != nil {
-			tax = w.percent(*l.TaxRate)
-		}
-		s.Rows = append(s.Rows, Row{
-			Cells:  []string{strconv.Itoa(i + 1), l.Name, w.measured(l.Qty, l.Unit), w.amount(l.UnitPrice), tax, w.amount(l.Total)},
-			Detail: w.described(l.Line, l.Note),
-		})
+}
+
+// pricedRow adds a line with its price to a sheet with these columns.
+func (w Writer) pricedRow(s *Sheet, l lineitem.Line, more ...*string) {
+	tax := ""
+	if l.TaxRate != nil {
+		tax = w.percent(*l.TaxRate)
+	}
+	s.Rows = append(s.Rows, Row{
+		Cells:  []string{strconv.Itoa(len(s.Rows) + 1), l.Name, w.measured(l.Qty, l.Unit), w.amount(l.UnitPrice), tax, w.amount(l.Total)},
+		Detail: w.described(l, more...),
+	})
+}
+
+// priced are the lines of an order with their prices.
+func (w Writer) priced(s *Sheet, o orders.Order) {
+	s.Columns = w.pricedColumns()
+	for _, l := range o.Lines {
+		w.pricedRow(s, l.Line, l.Note)
 	}
 	s.Sums = w.totals(o.Totals)
 	if o.DeliveryCost != 0 || o.ReturnedAmount != 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/services/business/catalog"
 	"github.com/tradegrid/tradegrid/services/business/clients"
+	"github.com/tradegrid/tradegrid/services/business/invoices"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/sales"
@@ -85,6 +86,36 @@ func TestDocumentsSayWhatTheRecordHas(t *testing.T) {
 	for _, row := range note.Rows {
 		require.NotContains(t, strings.Join(row.Cells, " "), "1,234.50")
 	}
+}
+
+// An invoice says what it was issued with, not what the company is today.
+func TestInvoicesSayWhatTheyWereIssuedWith(t *testing.T) {
+	t.Parallel()
+	i := invoices.Invoice{
+		ListItem: invoices.ListItem{
+			Number: 7, Kind: "invoice", OrderNumber: 1048, IssuedAt: jsontype.At(now), DueDate: new(jsontype.Date(time.Date(2026, 4, 12, 0, 0, 0, 0, time.UTC))), Currency: "JPY",
+			Totals: order(0).Totals, DeliveryCost: 490, ReturnFees: 10, Payable: 1234900, Note: new("Danke"),
+		},
+		Seller: invoices.Seller{Name: "Old Name", TaxID: new("DE 0"), Footer: new("Bye")},
+		Buyer:  invoices.Buyer{Name: new("Radladen OHG"), Address: new("Markt 2\n20095 Hamburg"), INN: new("DE 9")},
+		Lines:  []invoices.Line{{Line: order(1).Lines[0].Line}},
+	}
+	s := newWriter(t, "de-DE").Invoice(i)
+	require.Equal(t, "Rechnung 7", s.Title)
+	require.Equal(t, []string{"Old Name"}, s.From)
+	require.Equal(t, []string{"Radladen OHG", "Markt 2", "20095 Hamburg", "Steuernummer DE 9"}, s.To)
+	require.Equal(t, []string{"Steuernummer DE 0", "Bye"}, s.Foot)
+	require.Equal(t, []string{"Datum: 29. März 2026", "Auftrag: 1048", "Fällig am: 12. April 2026"}, labels(s.Facts))
+	require.Equal(t, []string{"1", "Helm Größe M ", "2,5\u00a0pcs", "123.450", "19\u00a0%", "308.625"}, s.Rows[0].Cells)
+	require.Equal(t, []string{"Lieferung: 490 JPY", "Gebühren für Rückgaben: 10 JPY", "Rechnungsbetrag: 1.234.900 JPY"}, labels(s.Sums)[5:])
+	require.Equal(t, []string{"Anmerkung: Danke"}, labels(s.Notes))
+
+	i.Kind, i.Number, i.InvoiceNumber, i.DueDate, i.Note, i.Reason = "credit_note", 8, new(int64(7)), nil, nil, new("Falsche Adresse")
+	s = newWriter(t, "de-DE").Invoice(i)
+	require.Equal(t, "Stornorechnung 8", s.Title)
+	require.Contains(t, labels(s.Facts), "Storniert Rechnung: 7")
+	require.Contains(t, labels(s.Sums), "Gutschriftbetrag: 1.234.900 JPY")
+	require.Equal(t, []string{"Grund: Falsche Adresse"}, labels(s.Notes))
 }
 
 func TestPickListsGoByProduct(t *testing.T) {

@@ -118,6 +118,9 @@ func (w Writer) date(at time.Time) string {
 	return w.texts.Time(w.lang, "paper.date", at.In(w.zone))
 }
 
+// day is a date without a time, which is the same in every zone.
+func (w Writer) day(at time.Time) string { return w.texts.Time(w.lang, "paper.date", at) }
+
 func (w Writer) moment(at time.Time) string {
 	return w.texts.Time(w.lang, "paper.moment", at.In(w.zone))
 }

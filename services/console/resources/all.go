@@ -8,7 +8,7 @@ import "slices"
 func All() []Resource {
 	return []Resource{
 		orders(), sales(), shifts(), saleDrafts(), bookings(), holds(), deals(), stocks(), movements(), receipts(), transfers(), counts(), purchaseOrders(), supplierReturns(), writeOffs(), clients(), leads(), products(), variants(), services(), categories(),
-		suppliers(), payments(), shipments(), returns(),
+		suppliers(), invoices(), payments(), shipments(), returns(),
 	}
 }
 

@@ -73,6 +73,10 @@ func orders() Resource {
 				},
 			},
 			{
+				Name: "invoices", List: "listInvoices", Where: "orderId", All: "/invoices",
+				Columns: []Column{number("number").Of("invoices", "id"), moment("issuedAt"), state("kind"), state("status"), date("dueDate"), text("buyerName"), amount("payable")},
+			},
+			{
 				Name: "history", List: "getOrderHistory",
 				Columns: []Column{moment("at"), field("field"), changed("from"), changed("to"), entry("actorId")},
 			},
@@ -94,6 +98,10 @@ func orders() Resource {
 				Name: "give_back", Op: "createOrderReturn", Form: true,
 				Fields: []string{"reason", "restock", "warehouseId", "deliveryAmount", "fee", "note"},
 				When:   returnable, Rows: &RowsInput{Field: "items", ID: "orderLineId", Done: "returnedQty"},
+			},
+			{
+				Name: "invoice", Op: "issueInvoice", Form: true, Fields: []string{"issuedAt", "dueDate", "note"}, To: "invoices", IDOf: "id",
+				When: func(r Record) bool { return r.Text("status") != "cancelled" },
 			},
 			{
 				Name: "cancel_unshipped", Op: "cancelUnshipped", Form: true,
@@ -222,6 +230,43 @@ func returns() Resource {
 			moment("cancelledAt").Less(), moment("createdAt").Less(),
 		},
 	}
+}
+
+func invoices() Resource {
+	return Resource{
+		Name: "invoices", Area: web.Orders, Scope: "orders", Component: "orders",
+		Address: "/invoices", Page: "/invoices", Title: "number", State: "status", About: aboutInvoice,
+		List: "listInvoices", Get: "getInvoice", Export: true,
+		Find:   &Find{Also: []string{"buyerName"}, By: []string{"number"}},
+		Prints: []string{"invoice"},
+		Views:  []View{{"open", "kind=invoice&status=issued"}, {"credit_notes", "kind=credit_note"}},
+		Sums:   sums(Sum{Name: "deliveryCost"}, Sum{Name: "returnFees"}, Sum{Name: "payable"}),
+		Columns: []Column{
+			number("number"), moment("issuedAt"), state("kind"), state("status"), text("buyerName").Of("clients", "clientId"), number("orderNumber").Of("orders", "orderId"),
+			date("dueDate"), amount("payable"),
+			amount("total").Less(), amount("taxAmount").Less(), code("currency").Less(), number("creditNoteNumber").Of("invoices", "creditNoteId").Less(),
+			number("invoiceNumber").Of("invoices", "invoiceId").Less(), moment("cancelledAt").Less(), text("reason").Less(), text("note").Less(),
+			text("createdByName").Less(), moment("createdAt").Less(),
+		},
+		Facts:  []Column{amount("taxAmount"), word("taxMode")},
+		Tables: []Table{lines(), taxes()},
+		Commands: []Command{
+			{Name: "mail", Op: "mailInvoice", Form: true, Fields: []string{"email"}},
+			{Name: "cancel_invoice", Op: "cancelInvoice", Form: true, Fields: []string{"reason"}, Danger: true, When: func(r Record) bool {
+				return r.Text("kind") == "invoice" && r.Text("status") == "issued"
+			}},
+		},
+	}
+}
+
+func aboutInvoice(q *web.Request, r Record) *web.Note {
+	switch {
+	case r.Text("kind") == "credit_note":
+		return &web.Note{Kind: web.Info, Text: q.T("records.is.credit_note", r.Number("invoiceNumber"))}
+	case r.Text("status") == "cancelled":
+		return &web.Note{Kind: web.Off, Text: q.T("records.is.invoice_cancelled", r.Number("creditNoteNumber"))}
+	}
+	return &web.Note{Kind: web.Good, Text: q.T("records.is.invoice")}
 }
 
 func payments() Resource {

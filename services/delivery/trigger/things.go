@@ -70,6 +70,7 @@ var things = map[string]thing{
 	"payment":        {request: `POST /orders/$order/payments {"amount":100,"method":"card"}`},
 	"shipment":       {request: `POST /orders/$order/shipments {}`},
 	"return":         {request: `POST /orders/$order/returns {}`},
+	"invoice":        {request: `POST /orders/$order/invoices {}`},
 	"shift":          {request: `GET /shifts/current`, otherwise: `POST /shifts/open {"openingCash":0}`},
 	"sale":           {request: `POST /sales {"shiftId":"$shift","items":[{"refId":"$product","qty":1}],"paymentMethod":"cash","customerName":"Trigger $run"}`},
 	"warehouse":      {request: `GET /warehouse/warehouses`, pick: firstItemID, what: "warehouse"},

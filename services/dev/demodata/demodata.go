@@ -22,6 +22,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/business/counts"
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/business/files"
+	"github.com/tradegrid/tradegrid/services/business/invoices"
 	"github.com/tradegrid/tradegrid/services/business/leads"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/purchases"
@@ -65,6 +66,7 @@ type Services struct {
 	Returns    *returns.Service
 	Leads      *leads.Service
 	Orders     *orders.Service
+	Invoices   *invoices.Service
 	Deals      *deals.Service
 	Sales      *sales.Service
 	Scheduling *scheduling.Service

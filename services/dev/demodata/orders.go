@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/codes"
+	"github.com/tradegrid/tradegrid/services/business/invoices"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
 	"github.com/tradegrid/tradegrid/services/business/orders"
 	"github.com/tradegrid/tradegrid/services/business/trade"
@@ -128,6 +129,9 @@ func (o *order) planRest(at time.Time, delivered bool) {
 			return err
 		})
 	}
+	if o.n%3 == 0 {
+		o.invoice(at)
+	}
 	later(1, 20)
 	o.pay(at, "completed", func() bool { return !early && !o.isLarge() })
 	switch { // the shop is open then, too
@@ -189,6 +193,34 @@ func (o *order) paymentInput() orders.PaymentInput {
 		in.MethodExt = new("voucher")
 	}
 	return in
+}
+
+// invoice plans that the order is invoiced. One of a few invoices is wrong, and another follows its credit note. Each takes a number, for
+// which all others would wait until the end of a longer transaction.
+func (o *order) invoice(at time.Time) {
+	o.agenda.add(at, laneOf(o.customer), func(ctx context.Context, l *lane) error {
+		i, err := o.issue(ctx, l, invoices.Input{})
+		if err != nil || o.n%12 != 0 {
+			return err
+		}
+		err = l.tx(ctx, "invoice cancelled", func(ctx context.Context, tx *db.Tx) error {
+			_, err := l.Invoices.Cancel(ctx, tx, o.cfg.Office, i.ID, invoices.CancelInput{Reason: "The address was wrong"})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		_, err = o.issue(ctx, l, invoices.Input{Note: new("Replaces an invoice with a wrong address.")})
+		return err
+	})
+}
+
+func (o *order) issue(ctx context.Context, l *lane, in invoices.Input) (i invoices.Invoice, err error) {
+	err = l.tx(ctx, "invoice", func(ctx context.Context, tx *db.Tx) error {
+		i, err = l.Invoices.Issue(ctx, tx, o.cfg.Office, o.id, in)
+		return err
+	})
+	return i, err
 }
 
 // refund plans that a fifth of what was paid goes back, if it was.
