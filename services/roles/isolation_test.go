@@ -116,7 +116,7 @@ func (r *records) awaitEvent(t *testing.T) {
 // of the domains, and for operations without one here.
 func ofRecord(n *rolestest.Node) map[string][2]string {
 	known := map[string][2]string{
-		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "sendWebhookDeliveryNow": {"WEBHOOK_DELIVERY"}, "probeWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
+		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "sendWebhookDeliveryNow": {"WEBHOOK_DELIVERY"}, "probeWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "listSkippedWebhookEvents": {"WEBHOOK_SUBSCRIPTION"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
 		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"}, "getRefusedRows": {"JOB"}, "runImport": {"JOB"},
 		"pauseJob": {"JOB"}, "resumeJob": {"JOB"}, "cancelJob": {"JOB"},
 		"getFile": {"FILE"}, "getFileContent": {"FILE"}, "deleteFile": {"FILE"},

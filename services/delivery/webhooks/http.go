@@ -50,6 +50,9 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/explain", "explainWebhookDelivery", "Explain what became of an event for a subscription", s.Explain,
 		httpapi.Doc("Says whether the event in `eventId` was sent, and if not, which rule of the subscription or which wait is the reason. "+
 			"Fails with `WEBHOOK_SUBSCRIPTION_NOT_FOUND`, and with `EVENT_NOT_FOUND` for one that is not in the log or that the token may not read."))
+	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/skipped", "listSkippedWebhookEvents", "List the events that a subscription did not get", s.Skipped,
+		httpapi.Doc("Newest first, each with the reason: the event is not subscribed, the filter does not match, or it was skipped. "+
+			"Fails with `WEBHOOK_SUBSCRIPTION_NOT_FOUND`, and with `VALIDATION_ERROR` for a cursor of another list."))
 	httpapi.Get(r, "/webhooks/subscriptions/{id}/held", "listHeldRecords", "List the records that an ordered subscription holds", s.Held,
 		httpapi.Doc("Records whose later deliveries wait for an earlier one, the longest held first, up to 100; a subscription that is not ordered has none. "+
 			"Fails with `WEBHOOK_SUBSCRIPTION_NOT_FOUND`."))
