@@ -117,7 +117,7 @@ func (r *records) awaitEvent(t *testing.T) {
 // of the domains, and for operations without one here.
 func ofRecord(n *rolestest.Node) map[string][2]string {
 	known := map[string][2]string{
-		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
+		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "sendWebhookDeliveryNow": {"WEBHOOK_DELIVERY"}, "probeWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "listSkippedWebhookEvents": {"WEBHOOK_SUBSCRIPTION"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
 		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"}, "getRefusedRows": {"JOB"}, "runImport": {"JOB"},
 		"getInvoice": {"INVOICE"}, "cancelInvoice": {"INVOICE", `{"reason":"wrong address"}`}, "mailInvoice": {"INVOICE", `{"email":"ada@example.com"}`},
 		"pauseJob": {"JOB"}, "resumeJob": {"JOB"}, "cancelJob": {"JOB"},

@@ -21,7 +21,6 @@ import (
 
 type eventPage struct {
 	Header   web.Header
-	Note     web.Note
 	Timeline []web.Step
 	First    string // when the first receiver had it
 	Sent     string
@@ -57,11 +56,13 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 			Crumbs: []web.Link{{Text: q.T("area.events"), Href: q.Path("/events")}},
 			Links:  []web.Link{{Text: q.T("events.of_record"), Href: web.With(q.Path("/events"), "entity", entityOf(a.event))}},
 		},
-		Note: a.note(q), Timeline: a.steps(q), API: q.Show("getEvent", withWay(id), a.raw), Live: live,
+		Timeline: a.steps(q), API: q.Show("getEvent", withWay(id), a.raw), Live: live,
 	}
 	if trace := pages.traceOf(a.event.Timeline); trace != "" {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("events.trace"), Href: trace})
 	}
+	lead := a.note(q)
+	p.Header.Lead = &lead
 	if a.arrived != nil {
 		p.First = q.T("events.first", span(q, a.arrived.Sub(a.base)))
 	}
@@ -204,7 +205,7 @@ func (a about) steps(q *web.Request) []web.Step {
 	for _, f := range a.explanations {
 		looked.Branches = append(looked.Branches, web.Branch{
 			Chip: web.Chip{Kind: outcomes[f.Outcome], Text: q.T("outcome." + f.Outcome)},
-			Name: web.Link{Text: a.names[f.SubscriptionID], Href: q.Path("/webhooks/" + f.SubscriptionID.String())}, Why: f.Message,
+			Name: web.Link{Text: a.names[f.SubscriptionID], Href: q.Path("/webhooks/" + f.SubscriptionID.String())}, Why: webhookpages.Why(q, f), Act: sendNow(q, f),
 		})
 	}
 	steps = append(steps, looked)
@@ -212,6 +213,14 @@ func (a about) steps(q *web.Request) []web.Step {
 		steps = append(steps, a.attempts(q, d)...)
 	}
 	return steps
+}
+
+// sendNow is the button of a receiver for which the event waits.
+func sendNow(q *web.Request, e webhooks.Explanation) *web.Action {
+	if e.Delivery == nil {
+		return nil
+	}
+	return webhookpages.SendNow(q, e.Delivery.DeliveryRecord)
 }
 
 // origin is the step that caused the event.
@@ -260,7 +269,7 @@ func (a about) attempts(q *web.Request, d webhooks.TimelineDelivery) []web.Step 
 			next.Text = q.T("waiting." + string(*d.WaitingFor))
 		}
 		if d.NextAttemptAt != nil && d.NextAttemptAt.Std().After(q.Now) {
-			next.Text += " " + q.T("sentence.next_at", q.At(d.NextAttemptAt.Std()).Short())
+			next.Text = q.T("webhooks.next.at", q.At(d.NextAttemptAt.Std()).Short(), next.Text)
 		}
 		steps = append(steps, next)
 	}

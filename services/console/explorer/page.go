@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -19,13 +20,32 @@ type operationPage struct {
 	Operation string
 	Mode      string
 	Post      string
-	Params    []web.Field
+	Params    fieldGroup
 	Tabs      []web.Tab
-	Body      []web.Field
+	Body      fieldGroup
 	Doc       web.Table
 	Result    *result
 	Curl      web.Snippet
 }
+
+// fieldGroup is a part of the form: what is filled in or has to be, and the rest, folded.
+type fieldGroup struct{ Shown, Folded []web.Field }
+
+// groupOf folds optional fields without a value.
+func groupOf(fields []web.Field) (g fieldGroup) {
+	for _, f := range fields {
+		filled := f.Value != "" || slices.ContainsFunc(f.Options, func(o web.Option) bool { return o.Selected && o.Value != "" })
+		if f.Required || f.Fault != "" || (filled && f.Label != headerKey) { // a key is made for each request
+			g.Shown = append(g.Shown, f)
+		} else {
+			g.Folded = append(g.Folded, f)
+		}
+	}
+	return g
+}
+
+// Any reports whether there are fields.
+func (g fieldGroup) Any() bool { return len(g.Shown)+len(g.Folded) > 0 }
 
 func (pages *Pages) page(q *web.Request, op httpapi.Operation, in typed, out *result) (web.Answer, error) {
 	return pages.pageWith(q, op, in, out, faults{})
@@ -53,7 +73,7 @@ func (pages *Pages) pageWith(q *web.Request, op httpapi.Operation, in typed, out
 	if need := needed(op.Op); need != "" {
 		p.Header.Facts += " · " + q.T("explorer.needs", need)
 	}
-	p.Params = params(q, op, in)
+	p.Params = groupOf(params(q, op, in))
 	if op.Body != nil {
 		pages.body(q, op, in, &p)
 	}
@@ -97,9 +117,9 @@ func (pages *Pages) body(q *web.Request, op httpapi.Operation, in typed, p *oper
 		if in.sent {
 			of.Typed = in.form
 		}
-		p.Body = q.FieldsOf(of)
+		p.Body = groupOf(q.FieldsOf(of))
 	} else {
-		p.Body = []web.Field{{Name: "json", Label: q.T("explorer.body"), Type: "json", Value: in.body}}
+		p.Body.Shown = []web.Field{{Name: "json", Label: q.T("explorer.body"), Type: "json", Value: in.body}}
 	}
 	p.Doc = web.Table{Label: q.T("explorer.fields"), Columns: []web.Column{{Text: q.T("explorer.field")}, {Text: q.T("explorer.type")}, {Text: q.T("explorer.means")}}}
 	p.Doc.Rows = web.ShapeRows(q, op.Body)

@@ -51,13 +51,22 @@ func (pages *Pages) Folder() web.Folder {
 	}}
 }
 
-func (pages *Pages) open(_ context.Context, q *web.Request) (web.Answer, error) {
+func (pages *Pages) open(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if id := q.Form.Get("operation"); id != "" {
 		op, ok := find(q, id)
 		if !ok {
 			return web.Answer{}, web.NoPage()
 		}
-		return pages.page(q, op, typedIn(q, op), nil)
+		in := typedIn(q, op)
+		note, err := fromLog(ctx, q, op, &in)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		var out *result
+		if note != nil {
+			out = &result{Note: *note}
+		}
+		return pages.page(q, op, in, out)
 	}
 	return pages.list(q, faults{}), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/services/console/explorer"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 	"github.com/tradegrid/tradegrid/services/platform/requests"
@@ -40,13 +41,13 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 			Title: d.Method + " " + pathOf(d.Request), Chip: chip, Facts: q.At(d.CreatedAt.Std()).Exact(),
 			Crumbs: []web.Link{{Text: q.T("area.requests"), Href: q.Path("/requests")}},
 		},
-		Note: sentence(q, d), Facts: factsOf(q, d), Sent: sent(d),
+		Note: sentence(q, d), Facts: factsOf(q, d), Sent: explorer.Sent(d),
 	}
 	if d.Error != nil {
 		p.Answer = web.Pretty([]byte(*d.Error))
 	}
 	if again := tryAgain(q, d.Request); again != "" {
-		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("requests.again"), Href: again})
+		p.Header.Main = &web.Link{Text: q.T("requests.again"), Href: again}
 	}
 	if d.Code != nil && *d.Code == "AUTH_API_SCOPE_INSUFFICIENT" && q.Allows(scope, true) {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("requests.change_token"), Href: q.Path("/tokens/" + d.TokenID.String() + "/change")})
@@ -58,15 +59,6 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 	}
 	p.API = q.Show("getRequest", web.ByID(id), d)
 	return web.Show("requests/request", d.Method+" "+d.Route, p), nil
-}
-
-// sent is the body of the request, if it was kept.
-func sent(d requests.RequestDetail) string {
-	raw, ok := d.Body.(json.RawMessage)
-	if !ok {
-		return ""
-	}
-	return web.Pretty(raw)
 }
 
 // sentence says what the request did.
@@ -145,9 +137,10 @@ func (pages *Pages) events(ctx context.Context, q *web.Request, d requests.Reque
 	return t, err
 }
 
-// tryAgain is the page of the explorer with a request that reads, as it was sent; "" for one that cannot be shown there.
+// tryAgain is the page of the explorer with a request as it was sent; "" for one that cannot be shown there. A body does not stand in
+// the address: the explorer reads it from the log.
 func tryAgain(q *web.Request, r requests.Request) string {
-	if r.Method != http.MethodGet || r.Path == nil || !q.Sees(web.Explorer) {
+	if r.Path == nil || !q.Sees(web.Explorer) || !explorer.Offers(q, r.Operation) {
 		return ""
 	}
 	path, query, _ := strings.Cut(*r.Path, "?")
@@ -156,6 +149,9 @@ func tryAgain(q *web.Request, r requests.Request) string {
 		return ""
 	}
 	in := url.Values{"operation": {r.Operation}}
+	if r.Method != http.MethodGet {
+		in.Set("request", r.ID.String())
+	}
 	parts := strings.Split(path, "/")
 	for i, part := range strings.Split(r.Route, "/") {
 		name, ok := strings.CutPrefix(part, "{")

@@ -138,13 +138,10 @@ func amount(name string) Column  { return Column{Name: name, Kind: AsAmount} }
 func qty(name string) Column     { return Column{Name: name, Kind: AsQty} }
 func percent(name string) Column { return Column{Name: name, Kind: AsPercent} }
 func moment(name string) Column  { return Column{Name: name, Kind: AsTime} }
-<<<<<<< HEAD
 func due(name string, open func(r Record) bool) Column {
 	return Column{Name: name, Kind: AsTime, Due: open}
 }
-=======
 func date(name string) Column    { return Column{Name: name, Kind: AsDate} }
->>>>>>> invoices
 func state(name string) Column   { return Column{Name: name, Kind: AsState} }
 func word(name string) Column    { return Column{Name: name, Kind: AsWord} }
 func yes(name string) Column     { return Column{Name: name, Kind: AsYes} }

@@ -346,6 +346,7 @@ type Branch struct {
 	Name Link
 	Text string
 	Why  string
+	Act  *Action // what can be done about it; nil = nothing
 }
 
 // Header is the head of a page.

@@ -96,6 +96,7 @@ var dynamic = []string{
 	"value.",
 	"waiting.",
 	"weekday.",
+	"why.",
 }
 
 // keys are those that templates and handlers name.

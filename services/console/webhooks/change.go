@@ -121,6 +121,20 @@ func (pages *Pages) skip(ctx context.Context, q *web.Request) (web.Answer, error
 	})
 }
 
+// sendNow makes the attempt that a delivery waits for.
+func (pages *Pages) sendNow(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return call(ctx, q, "sendWebhookDeliveryNow", nil, func(id uuid.UUID, _ webhooks.DeliveryRecord) string {
+		return "/webhooks/deliveries/" + id.String() + "?done=sent_now"
+	})
+}
+
+// probe asks the receiver now and leads to the page of the subscription, where the answer appears.
+func (pages *Pages) probe(ctx context.Context, q *web.Request) (web.Answer, error) {
+	return call(ctx, q, "probeWebhookSubscription", nil, func(id uuid.UUID, d webhooks.DeliveryRecord) string {
+		return "/webhooks/" + id.String() + "?asked=" + d.ID.String()
+	})
+}
+
 // maxChosen is how many deliveries are sent again at once: those of a page. More are a replay.
 const maxChosen = 50
 

@@ -163,8 +163,18 @@ func deliveryTable(q *web.Request, found webhooks.DeliveryPage, names map[uuid.U
 	}
 	t.Columns = append(t.Columns, web.Column{Text: q.T("people.status")}, web.Column{Text: q.T("webhooks.attempt")}, web.Column{Text: q.T("webhooks.answer")},
 		web.Column{Text: q.T("webhooks.took"), Num: true}, web.Column{Text: q.T("audit.when")}, web.Column{Text: q.T("webhooks.next")})
+	now := slices.ContainsFunc(found.Items, func(d webhooks.DeliveryRecord) bool { return SendNow(q, d) != nil })
+	if now {
+		t.Columns = append(t.Columns, web.Column{})
+	}
 	for _, d := range found.Items {
-		t.Rows = append(t.Rows, deliveryRow(q, d, names, form))
+		cells := deliveryRow(q, d, names, form)
+		if act := SendNow(q, d); act != nil {
+			cells = append(cells, web.Do(*act))
+		} else if now {
+			cells = append(cells, web.Text(""))
+		}
+		t.Rows = append(t.Rows, cells)
 	}
 	if found.NextCursor != nil {
 		t.Next = "more" // the page knows its address

@@ -15,7 +15,6 @@ import (
 
 type deliveryPage struct {
 	Header   web.Header
-	Note     web.Note
 	Facts    []web.Fact
 	Attempts web.Table
 	Request  string // the last request, without its signature
@@ -44,8 +43,10 @@ func (pages *Pages) delivery(ctx context.Context, q *web.Request) (web.Answer, e
 			Title: d.Event, Chip: &web.Chip{Kind: kinds[d.Status], Text: q.T("delivery." + d.Status)}, Facts: testOf(q, d.DeliveryRecord),
 			Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}},
 		},
-		Note: deliverySummary(q, d.DeliveryRecord), Facts: deliveryFacts(q, d, s), Attempts: attempts(q, d.Attempts), Payload: web.Pretty(d.Payload), API: q.Show("getWebhookDelivery", web.ByID(id), d), Live: live,
+		Facts: deliveryFacts(q, d, s), Attempts: attempts(q, d.Attempts), Payload: web.Pretty(d.Payload), API: q.Show("getWebhookDelivery", web.ByID(id), d), Live: live,
 	}
+	lead := deliverySummary(q, d.DeliveryRecord)
+	p.Header.Lead = &lead
 	if !gone {
 		p.Request = requestHead(d, s)
 		p.Header.Crumbs = append(p.Header.Crumbs, web.Link{Text: nameOf(s), Href: web.With(q.Path("/webhooks/"+s.ID.String()), "tab", tabDeliveries)})
@@ -56,9 +57,15 @@ func (pages *Pages) delivery(ctx context.Context, q *web.Request) (web.Answer, e
 	switch page := q.Path("/webhooks/deliveries/" + id.String()); {
 	case !q.Allows(scope, true) || gone:
 	case over(d.DeliveryRecord):
-		p.Header.Actions = []web.Action{{Text: q.T("webhooks.redeliver"), Post: page + "/redeliver", Kind: "primary"}}
-	case s.Ordered:
-		p.Header.Actions = []web.Action{{ID: "skip", Text: q.T("webhooks.skip"), Post: page + "/skip", Kind: "danger", Confirm: q.T("webhooks.skip.this")}}
+		p.Header.First = &web.Action{Text: q.T("webhooks.redeliver"), Post: page + "/redeliver", Kind: "primary"}
+	default:
+		if now := SendNow(q, d.DeliveryRecord); now != nil {
+			now.Kind, now.Small = "primary", false
+			p.Header.First = now
+		}
+		if s.Ordered {
+			p.Header.Actions = []web.Action{{ID: "skip", Text: q.T("webhooks.skip"), Post: page + "/skip", Kind: "danger", Confirm: q.T("webhooks.skip.this")}}
+		}
 	}
 	if !d.IsTest {
 		p.Header.Links = []web.Link{{Text: q.T("webhooks.timeline"), Href: q.Path("/events/" + d.EventID.String())}}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -13,7 +14,6 @@ import (
 
 type listPage struct {
 	Header web.Header
-	Note   web.Note
 	Table  web.Table
 	Live   string
 }
@@ -35,21 +35,23 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 	troubleFirst(subs, activity)
 	p := listPage{
 		Header: web.Header{Title: q.T("area.webhooks"), Links: []web.Link{{Text: q.T("webhooks.deliveries.all"), Href: q.Path("/webhooks/deliveries")}}},
-		Note:   summary(q, subs), Live: live,
+		Live:   live,
 		Table: web.Table{
 			Label: q.T("area.webhooks"),
 			Columns: []web.Column{
 				{Text: q.T("webhooks.receiver")},
 				{Text: q.T("webhooks.state")},
 				{Text: q.T("webhooks.day")},
-				{Text: q.T("webhooks.rate.success"), Num: true},
+				{Text: q.T("webhooks.taken"), Num: true},
 				{Text: q.T("webhooks.waiting"), Num: true},
 				{Text: q.T("webhooks.answers_in"), Num: true},
-				{Text: q.T("webhooks.last_success")},
-				{Text: q.T("webhooks.events")},
+				{},
 			},
 			Empty: web.Empty{Title: q.T("webhooks.none"), Text: q.T("webhooks.none.text")},
 		},
+	}
+	if len(subs) > 0 {
+		p.Header.Lead = leadOf(q, subs, activity)
 	}
 	if q.Allows(scope, true) {
 		p.Header.Main = &web.Link{Text: q.T("webhooks.new"), Href: q.Path("/webhooks/new")}
@@ -87,21 +89,73 @@ func troubleFirst(subs []webhooks.Subscription, activity map[uuid.UUID]*webhooks
 func row(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) []web.Cell {
 	chip := stateOf(q, s)
 	page := q.Path("/webhooks/" + s.ID.String())
-	last, took := web.Text(q.T("webhooks.never")), web.Number("")
-	if s.LastSuccessAt != nil {
-		last = web.When(q.At(s.LastSuccessAt.Std()))
-	}
+	name, took := web.LinkTo(nameOf(s), page).With(hostIfNamed(s)), web.Number("–")
+	name.Sub = aboutOf(q, s)
 	if s.Health.AverageMs != nil {
 		took = web.Number(q.T("unit.ms", *s.Health.AverageMs))
 	}
-	waits := web.Number(web.Count(0))
+	waits := web.Number("–")
 	if a.Waiting > 0 {
 		waits = web.LinkTo(waitingOf(a), web.With(page, "tab", tabDeliveries, "status", statusPending)).With(q.T("webhooks.oldest", q.Duration(q.Now.Sub(*a.Oldest))))
 		waits.Num = true
 	}
 	return []web.Cell{
-		web.LinkTo(nameOf(s), page).With(hostIfNamed(s)), {Chip: &chip}, web.Plot(q.Spark(dayOf(q, a), hoursOf(q, a)...)), web.Number(success(q, a)), waits, took, last, web.Text(eventsOf(q, s)),
+		name, {Chip: &chip}, web.Plot(q.Spark(dayOf(q, a), hoursOf(q, a)...)), web.Number(cmp.Or(success(q, a), "–")), waits, took, doOf(q, s, a),
 	}
+}
+
+// aboutOf says what is the case with a receiver, in few words.
+func aboutOf(q *web.Request, s webhooks.Subscription) string {
+	h, word := s.Health, statusOf(s)
+	var parts []string
+	switch {
+	case word == paused || word == disabled:
+	case h.FailingSince != nil && h.LastError != nil && h.LastError.HTTPCode != nil:
+		parts = append(parts, q.T("webhooks.answers_since", *h.LastError.HTTPCode, q.At(h.FailingSince.Std()).Short()))
+	case h.FailingSince != nil:
+		parts = append(parts, q.T("webhooks.fails_since", q.At(h.FailingSince.Std()).Short()))
+	}
+	switch {
+	case h.CircuitOpenUntil != nil && h.CircuitOpenUntil.Std().After(q.Now):
+		parts = append(parts, q.T("webhooks.next_try", q.At(h.CircuitOpenUntil.Std()).Short()))
+	case s.LastSuccessAt != nil:
+		parts = append(parts, q.T("webhooks.last_taken", q.At(s.LastSuccessAt.Std()).Short()))
+	}
+	if len(parts) == 0 {
+		return q.T("webhooks.never")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// doOf is what brings a receiver on that takes nothing: its button.
+func doOf(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) web.Cell {
+	page := q.Path("/webhooks/" + s.ID.String())
+	switch {
+	case !q.Allows(scope, true):
+	case s.Status == paused || s.Status == disabled:
+		return web.Do(web.Action{Text: q.T("webhooks.resume"), Post: page + "/resume", Small: true})
+	case InTrouble(s) && a.Waiting > 0:
+		return web.Do(web.Action{Text: q.T("webhooks.try_now"), Post: page + "/probe", Small: true})
+	}
+	return web.Text("")
+}
+
+// leadOf says how all receivers do, and what waits for those that do not.
+func leadOf(q *web.Request, subs []webhooks.Subscription, activity map[uuid.UUID]*webhooks.Activity) *web.Note {
+	n := summary(q, subs)
+	var waits []string
+	for _, s := range subs {
+		if a := activity[s.ID]; a.Waiting > 0 && len(waits) < 3 {
+			waits = append(waits, q.T("webhooks.lead.waits", waitingOf(a), nameOf(s)))
+		}
+	}
+	switch {
+	case len(waits) > 0:
+		n.Text = strings.Join(waits, " ")
+	case n.Title != "":
+		n.Text += "."
+	}
+	return &n
 }
 
 // hoursOf are the deliveries of the last 24 hours as a chart shows them.

@@ -39,15 +39,6 @@ func host(address string) string {
 	return u.Host
 }
 
-// eventsOf names the events of a subscription, as far as they fit.
-func eventsOf(q *web.Request, s webhooks.Subscription) string {
-	const shown = 3
-	if len(s.Events) <= shown {
-		return strings.Join(s.Events, ", ")
-	}
-	return q.T("webhooks.events.more", strings.Join(s.Events[:shown], ", "), len(s.Events)-shown)
-}
-
 // Health and states, as the API names them.
 const (
 	paused      = "paused"

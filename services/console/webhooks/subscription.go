@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 )
 
@@ -18,6 +20,7 @@ import (
 const (
 	tabDeliveries = "deliveries"
 	tabHeld       = "held"
+	tabSkipped    = "skipped"
 	tabDead       = "dead"
 	tabReplay     = "replay"
 	tabSettings   = "settings"
@@ -32,7 +35,6 @@ type subscription struct {
 
 type overviewPage struct {
 	subscription
-	Note        web.Note
 	Test        *testAnswer
 	Figures     []web.Figure
 	Chart       *web.Chart
@@ -67,6 +69,8 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 	switch tab {
 	case tabDeliveries, tabDead:
 		return pages.deliveriesOf(ctx, q, s, head, tab)
+	case tabSkipped:
+		return pages.skipped(ctx, q, s, head)
 	case tabHeld:
 		return pages.held(ctx, q, s, head)
 	case tabReplay:
@@ -84,17 +88,25 @@ func headOf(q *web.Request, s webhooks.Subscription, tab string) subscription {
 	chip, page := stateOf(q, s), q.Path("/webhooks/"+s.ID.String())
 	h := web.Header{Title: nameOf(s), Chip: &chip, Facts: s.URL, Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}}}
 	if q.Allows(scope, true) {
-		h.Actions = []web.Action{{Text: q.T("webhooks.test"), Post: page + "/test", Kind: "primary"}}
-		if s.IsActive {
-			h.Actions = append(h.Actions, web.Action{ID: "pause", Text: q.T("webhooks.pause"), Post: page + "/pause", Confirm: q.T("webhooks.pause.confirm", nameOf(s))})
-		} else {
-			h.Actions = append(h.Actions, web.Action{Text: q.T("webhooks.resume"), Post: page + "/resume"})
+		test := web.Action{Text: q.T("webhooks.test"), Post: page + "/test"}
+		resume := web.Action{Text: q.T("webhooks.resume"), Post: page + "/resume", Kind: "primary"}
+		switch {
+		case !s.IsActive || s.Status == disabled:
+			h.Actions, h.First = []web.Action{test}, &resume
+		case InTrouble(s):
+			h.Actions, h.First = []web.Action{test}, &web.Action{Text: q.T("webhooks.try_now"), Post: page + "/probe", Kind: "primary"}
+		default:
+			test.Kind = "primary"
+			h.First = &test
 		}
-		h.Links = []web.Link{{Text: q.T("webhooks.edit"), Href: web.With(page, "tab", tabEdit)}}
+		if s.IsActive {
+			h.Menu.Actions = []web.Action{{ID: "pause", Text: q.T("webhooks.pause"), Post: page + "/pause", Confirm: q.T("webhooks.pause.confirm", nameOf(s))}}
+		}
+		h.Edit = &web.Link{Text: q.T("webhooks.edit"), Href: web.With(page, "tab", tabEdit)}
 	}
-	tabs := []string{"", tabDeliveries, tabDead, tabReplay, tabSettings}
+	tabs := []string{"", tabDeliveries, tabSkipped, tabDead, tabReplay, tabSettings}
 	if s.Ordered {
-		tabs = []string{"", tabDeliveries, tabHeld, tabDead, tabReplay, tabSettings}
+		tabs = slices.Insert(tabs, 2, tabHeld)
 	}
 	out := subscription{Header: h}
 	for _, t := range tabs {
@@ -117,8 +129,14 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s webhooks.Sub
 		return web.Answer{}, err
 	}
 	a, page := activity[s.ID], q.Path("/webhooks/"+s.ID.String())
+	lead := sentence(q, s, waiting.Items, a)
+	head.Header.Lead = &lead
+	if a.Waiting == 0 && head.Header.First != nil && s.IsActive && s.Status != disabled {
+		// Nothing to ask with but a test.
+		head.Header.Actions, head.Header.First = nil, &web.Action{Text: q.T("webhooks.test"), Post: page + "/test", Kind: "primary"}
+	}
 	p := overviewPage{
-		subscription: head, Live: live, Note: sentence(q, s, waiting.Items, a), Figures: figures(q, s, a), StatusFacts: statusFacts(q, s, a, waiting.Items),
+		subscription: head, Live: live, Figures: figures(q, s, a), StatusFacts: statusFacts(q, s, a, waiting.Items),
 		Chart: q.Bars(q.T("webhooks.hourly"), web.Span{From: a.Hours[0].From, Step: a.Hours[1].From.Sub(a.Hours[0].From)}, hoursOf(q, a)...),
 		Table: deliveryTable(q, found, nil, ""),
 	}
@@ -186,9 +204,14 @@ func statusFacts(q *web.Request, s webhooks.Subscription, a *webhooks.Activity, 
 	return facts
 }
 
-// testAnswer is the answer to the test message that the address names.
+// testAnswer is the answer to the request that the address names: a test message, or the delivery that the receiver is asked with.
 func (pages *Pages) testAnswer(ctx context.Context, q *web.Request) (*testAnswer, error) {
+	title := q.T("webhooks.test.answer")
 	id, err := q.FormID("test")
+	if err == nil && id == nil {
+		title = q.T("webhooks.asked.answer")
+		id, err = q.FormID("asked")
+	}
 	if err != nil || id == nil {
 		return nil, err
 	}
@@ -196,8 +219,11 @@ func (pages *Pages) testAnswer(ctx context.Context, q *web.Request) (*testAnswer
 	if err != nil {
 		return nil, err
 	}
-	t := &testAnswer{Note: web.Note{Kind: kinds[d.Status], Title: q.T("webhooks.test.answer")}, Link: web.Link{Text: q.T("webhooks.test.open"), Href: q.Path("/webhooks/deliveries/" + id.String())}}
+	t := &testAnswer{Note: web.Note{Kind: kinds[d.Status], Title: title}, Link: web.Link{Text: q.T("webhooks.test.open"), Href: q.Path("/webhooks/deliveries/" + id.String())}}
 	switch {
+	case onItsWay(d.DeliveryRecord):
+		t.Note.Text = q.T("webhooks.test.waits")
+		return t, nil
 	case d.HTTPCode != nil || d.ErrorMessage != nil:
 		t.Note.Text = Answer(q, d.HTTPCode, d.ErrorMessage)
 		if d.DurationMs != nil {
@@ -213,6 +239,11 @@ func (pages *Pages) testAnswer(ctx context.Context, q *web.Request) (*testAnswer
 		t.Body = *d.ResponseBody
 	}
 	return t, nil
+}
+
+// onItsWay reports whether a request is under way, or about to be.
+func onItsWay(d webhooks.DeliveryRecord) bool {
+	return d.WaitingFor != nil && (*d.WaitingFor == webhook.WaitsForSender || *d.WaitingFor == webhook.WaitsForAnswer)
 }
 
 type settingsPage struct {

@@ -64,6 +64,8 @@ type breaker struct {
 
 	goneSince  time.Time // first attempt answered 410 since one that ended otherwise; zero after that
 	goneStored bool      // the same of goneSince
+
+	asked bool // an attempt that somebody asked for is under way through the open breaker
 }
 
 // newBreaker continues the breaker of an earlier owner: with Opens > 0 it starts open until the time given, or half-open when
@@ -106,6 +108,14 @@ func (b *breaker) instance(cooldown time.Duration, open bool) *gobreaker.TwoStep
 func (b *breaker) allow() (done func(error), until time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.asked {
+		return nil, time.Time{}, false // it is the probe
+	}
+	return b.enter()
+}
+
+// enter is allow for the owner of the lock.
+func (b *breaker) enter() (done func(error), until time.Time, ok bool) {
 	cb := b.cb
 	report, err := cb.Allow()
 	b.note(cb.State())
@@ -122,6 +132,34 @@ func (b *breaker) allow() (done func(error), until time.Time, ok bool) {
 		recovered, changed := b.track(result)
 		if cb == b.cb { // else the attempt began before the last change
 			changed = b.note(cb.State()) || changed
+		}
+		if changed {
+			b.report(recovered)
+		}
+	}, time.Time{}, true
+}
+
+// ask is allow for an attempt that somebody asked for: it need not wait for the end of the cooldown. It is a probe like any other, one
+// at a time; but one that fails leaves the cooldown as it was, so that nobody makes it longer by asking.
+func (b *breaker) ask() (done func(error), until time.Time, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.note(b.cb.State())
+	switch {
+	case b.asked:
+		return nil, time.Time{}, false
+	case b.state != gobreaker.StateOpen:
+		return b.enter()
+	}
+	b.asked = true
+	return func(result error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.asked = false
+		recovered, changed := b.track(result)
+		if result == nil {
+			b.cb = b.instance(b.cfg.Open, false)
+			changed = b.note(gobreaker.StateClosed) || changed
 		}
 		if changed {
 			b.report(recovered)

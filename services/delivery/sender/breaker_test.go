@@ -186,3 +186,49 @@ func (b *breaker) closed() bool {
 	defer b.mu.Unlock()
 	return b.state == gobreaker.StateClosed
 }
+
+// An attempt that somebody asks for does not wait for the cooldown, is alone, and does not make it longer when it fails.
+func TestBreakerLetsThroughWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newBreakerKit(t, store.Breaker{})
+		ask := func() func(error) {
+			t.Helper()
+			done, _, ok := r.b.ask()
+			require.True(t, ok)
+			return done
+		}
+		for range 9 {
+			r.attempt(errFailed)
+		}
+		ask()(errFailed) // closed: an attempt like any other
+		until := time.Now().Add(30 * time.Second)
+		require.Equal(t, until, r.refused())
+
+		first := ask()
+		_, _, ok := r.b.ask()
+		require.False(t, ok, "one at a time")
+		<-time.After(31 * time.Second)
+		require.Zero(t, r.refused(), "it is the probe of the cooldown, too")
+		first(errFailed)
+		probe := ask()
+		require.Zero(t, r.refused(), "half-open: one probe at a time")
+		probe(errFailed)
+		require.Equal(t, time.Now().Add(time.Minute), r.refused(), "the cooldown was over: the next is longer")
+
+		until = r.refused()
+		for range 5 {
+			ask()(errFailed)
+		}
+		ask()(errAborted)
+		require.Equal(t, until, r.refused(), "asking makes no cooldown longer")
+		require.Equal(t, 2, r.changes[len(r.changes)-1].Opens)
+		ask()(nil)
+		require.True(t, r.b.closed())
+		require.Zero(t, r.changes[len(r.changes)-1].Opens)
+		for range 9 {
+			r.attempt(errFailed)
+		}
+		r.attempt(nil)
+	})
+}

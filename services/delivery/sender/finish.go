@@ -44,7 +44,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	case retry, postpone:
 		next := *m
 		next.RowFollows = false // the result comes before it is read, or the router wrote the row
-		next.NotBefore = *res.Next
+		next.NotBefore, next.Asked = *res.Next, false
 		if d.outcome == postpone {
 			next.Postponements++
 		} else {

@@ -312,7 +312,7 @@ func (s *Sender) process(j *job) {
 	if r.Ordered && !s.hasTurn(j, r) {
 		return
 	}
-	if s.cfg.Retry.keeps(j.msg, s.now()) && j.queue.breaker.down(s.now()) {
+	if !j.msg.Asked && s.cfg.Retry.keeps(j.msg, s.now()) && j.queue.breaker.down(s.now()) {
 		s.finish(j, r, nil, retryInput{cause: receiverDown})
 		return
 	}
@@ -324,7 +324,11 @@ func (s *Sender) process(j *job) {
 	case undecided:
 		return
 	}
-	report, until, ok := j.queue.breaker.allow()
+	allow := j.queue.breaker.allow
+	if j.msg.Asked {
+		allow = j.queue.breaker.ask
+	}
+	report, until, ok := allow()
 	if !ok {
 		s.unclaim(j)
 		s.finish(j, r, nil, retryInput{cause: breakerOpen, cooldownEnds: until})

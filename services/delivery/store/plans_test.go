@@ -86,6 +86,7 @@ SELECT $1, md5('s' || s)::UUID, g, g, gen_random_uuid(), 1, 1, now() FROM genera
 		"turn":           {sqlSelectTurn, []any{company, sub, id}},
 		"next held":      {sqlSelectNextHeld, []any{companies, subs, keys, 16}},
 		"unhold":         {sqlUnhold.SQL(), []any{company, sub}},
+		"make due":       {sqlMakeDue.SQL(), []any{company, sub, id, now}},
 		"skip":           {sqlSkip.SQL(), []any{company, sub, id, now}},
 		"their states":   {sqlSelectReceiverStates, []any{companies[:20], subs[:20]}},
 	}

@@ -24,6 +24,12 @@ type RequestedDelivery struct {
 	Payload      []byte // only where the event log has no body
 }
 
+// DueDelivery is a delivery whose next attempt is due.
+type DueDelivery struct {
+	Attempts int       // made so far
+	Entity   uuid.UUID // its record, if its subscription is ordered; the nil UUID otherwise
+}
+
 // DeliveryID returns the id of the delivery of an event to a subscription. It is deterministic, so that duplicates are
 // recognized, and has the layout of a UUIDv7 with the time of the event id, so that ids sort by age. redelivery is 0 for
 // the original delivery and increases with each manual redelivery.

@@ -31,6 +31,7 @@ type Message struct {
 	IsTest         bool
 	RowFollows     bool          // its row is written with its first result, or a moment after the record
 	Yields         bool          // gives way to what else is sent to the receiver
+	Asked          bool          // somebody asked for this attempt: it waits neither for an open circuit nor for a receiver that is down
 	Gap            time.Duration // with Yields: least time between the starts of two such requests to the receiver; microseconds
 	TraceParent    string        // of the request that caused the event
 	TraceState     string
@@ -54,6 +55,7 @@ const (
 	recordRowFollows    = "row_follows"
 	recordYields        = "yields"
 	recordGap           = "gap"
+	recordAsked         = "asked"
 	recordTraceParent   = "traceparent"
 	recordTraceState    = "tracestate"
 	recordID            = "ce_id"
@@ -66,7 +68,7 @@ func (m *Message) Record(topic string) *kgo.Record {
 	if m.IsTest {
 		isTest = "1"
 	}
-	h := kafka.NewHeaders(19, 5*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
+	h := kafka.NewHeaders(20, 5*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
 	id := h.UUID(recordDelivery, m.DeliveryID)
 	subscription := h.UUID(recordSubscription, m.SubscriptionID)
 	h.UUID(recordCompany, uuid.UUID(m.Company))
@@ -87,6 +89,9 @@ func (m *Message) Record(topic string) *kgo.Record {
 	if m.Yields {
 		h.Text(recordYields, "1")
 		h.Int(recordGap, m.Gap.Microseconds())
+	}
+	if m.Asked {
+		h.Text(recordAsked, "1")
 	}
 	h.Text(recordTraceParent, m.TraceParent)
 	h.Text(recordTraceState, m.TraceState)
@@ -112,13 +117,16 @@ type outboxForm struct {
 	IsTest         bool      `json:"isTest"`
 	Yields         bool      `json:"yields,omitempty"`
 	Gap            int64     `json:"gap,omitempty"`
+	Attempt        int       `json:"attempt,omitempty"` // 0 = the first
+	Entity         uuid.UUID `json:"entity,omitzero"`
+	Asked          bool      `json:"asked,omitempty"`
 	Body           []byte    `json:"body"`
 }
 
-// OutboxPayload returns the outbox payload of a first attempt, with topics.Deliveries as the topic and the subscription
+// OutboxPayload returns the outbox payload of an attempt that is due at once, with topics.Deliveries as the topic and the subscription
 // id as the key. Company, time and trace are stored in the columns of the row.
 func (m *Message) OutboxPayload() ([]byte, error) {
-	b, err := json.Marshal(outboxForm{m.DeliveryID, m.SubscriptionID, m.Event, m.EventID, m.ExpiresAt.UTC(), m.IsTest, m.Yields, m.Gap.Microseconds(), m.Body})
+	b, err := json.Marshal(outboxForm{m.DeliveryID, m.SubscriptionID, m.Event, m.EventID, m.ExpiresAt.UTC(), m.IsTest, m.Yields, m.Gap.Microseconds(), m.Attempt, m.Entity, m.Asked, m.Body})
 	if err != nil {
 		return nil, fmt.Errorf("encode delivery message %s: %w", m.DeliveryID, err)
 	}
@@ -213,6 +221,8 @@ func (d *decoder) header(m *Message, key string, value []byte) {
 		m.Yields = string(value) == "1"
 	case recordGap:
 		m.Gap = time.Duration(d.int(key, value)) * time.Microsecond
+	case recordAsked:
+		m.Asked = string(value) == "1"
 	case recordTraceParent:
 		m.TraceParent = string(value)
 	case recordTraceState:
@@ -229,6 +239,13 @@ func (d *decoder) outbox(m *Message, payload []byte) {
 	m.DeliveryID, m.SubscriptionID, m.Event, m.EventID = form.DeliveryID, form.SubscriptionID, form.Event, form.EventID
 	m.ExpiresAt, m.IsTest, m.Body = form.ExpiresAt, form.IsTest, form.Body
 	m.Yields, m.Gap = form.Yields, time.Duration(form.Gap)*time.Microsecond
+	m.Entity, m.Asked = form.Entity, form.Asked
+	if form.Attempt > 0 {
+		m.Attempt = form.Attempt
+	}
+	if m.Asked {
+		m.Postponements = 1 // another record of the attempt is on its way: the sender looks whether it was made
+	}
 }
 
 func (d *decoder) uuid(key string, value []byte) uuid.UUID {

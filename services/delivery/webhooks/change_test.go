@@ -331,7 +331,7 @@ func TestForeignCompany(t *testing.T) {
 		bad := r.Do(t, op.Method, strings.NewReplacer("{id}", "x", "{eventId}", "x").Replace(op.Path), body)
 		require.Equal(t, 400, bad.Status, "%s %s: %s", op.Method, op.Path, bad.Body)
 	}
-	require.Equal(t, 14, walked)
+	require.Equal(t, 17, walked)
 	require.Equal(t, "active", r.Do(t, "GET", subscriptions+"/"+id, nil).OK(200)["status"])
 }
 

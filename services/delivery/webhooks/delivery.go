@@ -206,9 +206,7 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 	}
 	frozen, err := body(ctx, tx, by.Company, old)
 	if errors.Is(err, outbox.ErrNotLogged) {
-		missing := apierr.NotFound("EVENT", old.EventID.String())
-		missing.Message = fmt.Sprintf("the event log has no event %s: it keeps events for %s", old.EventID, span(s.cfg.Policy.EventRetention))
-		return DeliveryRecord{}, missing
+		return DeliveryRecord{}, s.notLogged(old.EventID)
 	}
 	if err != nil {
 		return DeliveryRecord{}, err

@@ -31,6 +31,8 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "WEBHOOK_LIMIT_REACHED", Advice: "The plan of the company, in meta.plan, allows no more subscriptions than meta.limit. Delete one that is no longer used, or ask the operators of the platform for another plan."},
 			{Status: 409, Code: "WEBHOOK_NOT_ORDERED", Advice: "The subscription is not ordered: its deliveries do not wait for each other, and none can be skipped."},
 			{Status: 409, Code: "WEBHOOK_DELIVERY_OVER", Advice: "The delivery has arrived or failed. Nothing waits for it."},
+			{Status: 409, Code: "WEBHOOK_DELIVERY_BLOCKED", Advice: "The delivery waits for what no request can hurry; meta.waitingFor says what: an earlier delivery of its record, a subscription that is paused or disabled, or a key of the operators."},
+			{Status: 409, Code: "WEBHOOK_NOTHING_WAITS", Advice: "No delivery waits for the receiver, so there is none to ask it with. Send a test."},
 			{Status: 410, Code: "EVENTS_CURSOR_EXPIRED", Advice: "The cursor points before the oldest event that is kept, or was issued before the platform was restored from a backup. Get a cursor with start=now, re-read the resources, then go on from that cursor."},
 		},
 		Scopes:   []access.Resource{{Name: "webhooks"}, {Name: "events", ReadOnly: true}},

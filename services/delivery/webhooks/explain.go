@@ -111,10 +111,6 @@ func (s *Service) explainAll(ctx context.Context, by access.Caller, id uuid.UUID
 	if err != nil {
 		return nil, err
 	}
-	typ, known := s.cfg.Registry.Lookup(entry.Event)
-	if !known { // of a later release
-		typ = event.Type{Name: entry.Event, Component: group.Component, Scope: s.scopeOf(entry.Event)}
-	}
 	ids := make([]uuid.UUID, len(subs))
 	for i := range subs {
 		ids[i] = subs[i].ID
@@ -127,10 +123,7 @@ func (s *Service) explainAll(ctx context.Context, by access.Caller, id uuid.UUID
 	if err != nil {
 		return nil, err
 	}
-	q := question{
-		entry: entry, typ: typ, components: by.Components, now: s.cfg.DB.Now(), keep: deliveriesExpire.Keep,
-		candidate: &webhook.Candidate{Name: entry.Event, Component: typ.Component, Scope: typ.Scope, Doc: webhook.NewDoc(entry.Body)},
-	}
+	q := s.questionOf(by, entry)
 	all := make([]Explanation, len(subs))
 	for i, sub := range subs {
 		if all[i], err = q.explain(sub, then[sub.ID], deliveries[sub.ID]); err != nil {
@@ -138,6 +131,18 @@ func (s *Service) explainAll(ctx context.Context, by access.Caller, id uuid.UUID
 		}
 	}
 	return all, nil
+}
+
+// questionOf is the question what became of an event of the caller's company.
+func (s *Service) questionOf(by access.Caller, entry outbox.LogEntry) question {
+	typ, known := s.cfg.Registry.Lookup(entry.Event)
+	if !known { // of a later release
+		typ = event.Type{Name: entry.Event, Component: group.Component, Scope: s.scopeOf(entry.Event)}
+	}
+	return question{
+		entry: entry, typ: typ, components: by.Components, now: s.cfg.DB.Now(), keep: deliveriesExpire.Keep,
+		candidate: &webhook.Candidate{Name: entry.Event, Component: typ.Component, Scope: typ.Scope, Doc: webhook.NewDoc(entry.Body)},
+	}
 }
 
 // readableEvent reads an event of the log. One that the caller may not read is not confirmed to exist.

@@ -33,13 +33,15 @@ FROM generate_series(1, 20) AS s, generate_series(1, 3000) AS g`, company)
 		sql, index string
 		args       []any
 	}{
-		"hours":    {sqlCountHours, "deliveries_pkey", []any{company, subs, []uuid.UUID{low}, []uuid.UUID{high}, 50}},
-		"failed":   {sqlActivityFailed, "deliveries_failed_idx", []any{company, subs, low, 100}},
-		"open":     {sqlActivityOpen, "deliveries_open_idx", []any{company, subs, 100}},
-		"latest":   {sqlTokenLatest, "deliveries_pkey", []any{company, sub, lookedAt}},
-		"again":    {sqlTokenAgain, "deliveries_again_idx", []any{company, sub, lookedAt}},
-		"delivery": {sqlTokenDelivery, "deliveries_pkey", []any{company, sub, id}},
-		"event":    {sqlTokenEvent, "deliveries_pkey", []any{company, low, high, id}},
+		"hours":           {sqlCountHours, "deliveries_pkey", []any{company, subs, []uuid.UUID{low}, []uuid.UUID{high}, 50}},
+		"failed":          {sqlActivityFailed, "deliveries_failed_idx", []any{company, subs, low, 100}},
+		"open":            {sqlActivityOpen, "deliveries_open_idx", []any{company, subs, 100}},
+		"with deliveries": {sqlSelectWithDelivery, "deliveries_pkey", []any{company, sub, low, high, []uuid.UUID{id}}},
+		"probe":           {sqlSelectProbe, "deliveries_open_idx", []any{company, sub, maxProbed, "record", 6}},
+		"latest":          {sqlTokenLatest, "deliveries_pkey", []any{company, sub, lookedAt}},
+		"again":           {sqlTokenAgain, "deliveries_again_idx", []any{company, sub, lookedAt}},
+		"delivery":        {sqlTokenDelivery, "deliveries_pkey", []any{company, sub, id}},
+		"event":           {sqlTokenEvent, "deliveries_pkey", []any{company, low, high, id}},
 	} {
 		for _, analyzed := range []bool{false, true} {
 			if analyzed {

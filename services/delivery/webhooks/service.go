@@ -3,6 +3,7 @@
 package webhooks
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -36,6 +37,9 @@ type Deliveries interface {
 	Unhold(tx *db.Tx, sub webhook.SubscriptionKey)
 	// Skip gives up an open delivery.
 	Skip(tx *db.Tx, sub webhook.SubscriptionKey, id uuid.UUID, now time.Time)
+	// MakeDue makes a pending delivery due that waits; ok is false for one that does not. Its record has to be written to the outbox
+	// in the same transaction.
+	MakeDue(ctx context.Context, tx *db.Tx, sub webhook.SubscriptionKey, id uuid.UUID, now time.Time) (due webhook.DueDelivery, ok bool, err error)
 }
 
 // Service offers the webhooks of all companies. It is safe for concurrent use.
