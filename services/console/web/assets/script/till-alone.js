@@ -189,6 +189,7 @@ if (unsent) {
     document.addEventListener(type, (e) => {
       const status = e.detail.xhr?.status ?? 0, path = e.detail.requestConfig?.path ?? "";
       if (!form()?.contains(e.target) || !path.startsWith(new URL(form().action).pathname) || (status !== 0 && status < 502)) return;
+      e.preventDefault();
       const taking = e.target.value === "take" ? e.detail.requestConfig.formData : undefined;
       leave();
       instead(e.target, taking);
