@@ -115,7 +115,7 @@ func TestFilesAreImportedOnPages(t *testing.T) {
 		"a\n\"":                      "cannot be read",
 		"\xd0\xcf\x11\xe0old":        "workbook of an old Excel",
 		"Farbe;Größe\nrot;XL\n":      "None of the columns is known",
-		"sku;SKU;name\nA;B;Tea\n":    "Check 1 rows",
+		"sku;SKU;name\nA;B;Tea\n":    "Check 1 row",
 		"\xff\xfes\x00k\x00u\x00\n0": "Save the file as CSV UTF-8",
 	} {
 		require.Contains(t, v.upload(at+"/preview", nil, "file", "x.csv", []byte(body)).body, text, "%q", body)
