@@ -404,10 +404,12 @@ func TestLinks(t *testing.T) {
 	e, err := o.SignIn(t.Context(), Credentials{email, word}, o.visit())
 	require.NoError(t, err)
 
-	_, _, err = use(link(Reset))
+	_, reset, err := use(link(Reset))
 	require.NoError(t, err)
 	_, err = o.Session(t.Context(), e.Token, o.visit())
 	require.ErrorIs(t, err, ErrSession, "another password ends all sessions")
+	_, err = o.Session(t.Context(), reset.Token, o.visit())
+	require.NoError(t, err, "who set it is signed in")
 	_, in, err := use(link(SignInLink))
 	require.NoError(t, err)
 	_, err = o.Session(t.Context(), in.Token, o.visit())
