@@ -169,9 +169,9 @@ func outcome(q *web.Request, s deals.Stage) *web.Chip {
 
 func sumOf(q *web.Request, s deals.StageSum) string {
 	if s.Many {
-		return q.T("deals.many", web.Decimal(strconv.Itoa(deals.MaxSummed)))
+		return q.T("deals.many", q.Number(strconv.Itoa(deals.MaxSummed)))
 	}
-	return q.T("deals.sum", web.Decimal(strconv.FormatInt(s.Count, 10)), q.Money(int64(s.Total)))
+	return q.T("deals.sum", q.Number(strconv.FormatInt(s.Count, 10)), q.Money(int64(s.Total)))
 }
 
 func cardOf(q *web.Request, d deals.ListItem, s deals.Stage, stages []deals.Stage, reasons []deals.LostReason, no *refused) card {
@@ -233,9 +233,9 @@ func (pages *Pages) summary(q *web.Request, p *boardPage, stages []deals.Stage, 
 	case p.Note == nil && late > 0:
 		p.Note = &web.Note{Kind: web.Warn, Text: q.T("deals.late", late)}
 	case p.Note == nil && p.many:
-		p.Note = &web.Note{Kind: web.Info, Text: q.T("deals.open.many", web.Decimal(strconv.FormatInt(p.open, 10)))}
+		p.Note = &web.Note{Kind: web.Info, Text: q.T("deals.open.many", q.Number(strconv.FormatInt(p.open, 10)))}
 	case p.Note == nil:
-		p.Note = &web.Note{Kind: web.Info, Text: q.T("deals.open", web.Decimal(strconv.FormatInt(p.open, 10)), q.Money(p.total))}
+		p.Note = &web.Note{Kind: web.Info, Text: q.T("deals.open", q.Number(strconv.FormatInt(p.open, 10)), q.Money(p.total))}
 	}
 }
 

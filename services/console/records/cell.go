@@ -41,7 +41,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 	text := r.Text(c.Name)
 	switch c.Kind {
 	case resources.AsNumber, resources.AsQty:
-		return web.Number(web.Decimal(text))
+		return web.Number(q.Number(text))
 	case resources.AsAmount:
 		n := r.Number(c.Name)
 		if r.Text("kind") == "refund" && n > 0 { // as in files and in sums
@@ -49,7 +49,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		}
 		return web.Number(q.Amount(n))
 	case resources.AsPercent:
-		return web.Number(web.Decimal(text) + "\u00a0%")
+		return web.Number(q.Number(text) + "\u00a0%")
 	case resources.AsTime:
 		return moments(q, text)
 	case resources.AsDate:

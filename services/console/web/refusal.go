@@ -136,7 +136,7 @@ func (d details) one(v any, kind string) string {
 		if n, err := v.Int64(); err == nil && kind == "money" {
 			return d.q.Money(n)
 		}
-		return Decimal(v.String())
+		return d.q.Number(v.String())
 	case string:
 		switch at, err := time.Parse(time.RFC3339, v); {
 		case kind == "time" && err == nil:

@@ -322,6 +322,16 @@ func TestSecondFactor(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, recovery, recoveryCodes)
 
+	password, err := o.NewPassword(t.Context(), "password", word, email)
+	require.NoError(t, err)
+	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
+		token, _ := o.NewLink(ctx, tx, owner, email, Reset)
+		_, e, err := o.UseLink(ctx, tx, token, password, v)
+		if err == nil && !e.NeedsCode() {
+			return errors.New("a link goes past the second factor")
+		}
+		return err
+	}))
 	half := func() Session {
 		e, err := o.SignIn(t.Context(), Credentials{email, word}, v)
 		require.NoError(t, err)
