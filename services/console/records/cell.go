@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -26,6 +27,17 @@ func (pages *Pages) cell(ctx context.Context, q *web.Request, c resources.Column
 		if cell = web.Text(name); name == "" {
 			cell = web.Code(r.Text(c.Name), "")
 		}
+	}
+	if c.Kind == resources.AsEntries {
+		var all []string
+		for _, id := range r.Texts(c.Name) {
+			name, err := names.name(ctx, c.Name, id)
+			if err != nil {
+				return cell, err
+			}
+			all = append(all, cmp.Or(name, id))
+		}
+		cell = web.Text(short(strings.Join(all, " / ")))
 	}
 	if c.To != "" && cell.Text != "" && r.Has(c.ID) {
 		cell.Href = pages.recordPath(q, c.To, r.Text(c.ID))
@@ -74,7 +86,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		return web.Text(short(strings.Join(r.Pairs(c.Name), ", ")))
 	case resources.AsField:
 		return web.Text(q.Label(text))
-	case resources.AsText, resources.AsEntry, resources.AsFieldValue:
+	case resources.AsText, resources.AsEntry, resources.AsEntries, resources.AsFieldValue:
 	}
 	return web.Text(short(r.Shown(c.Name)))
 }
