@@ -83,7 +83,7 @@ func TestActivityInWords(t *testing.T) {
 	for _, page := range []string{root + "/audit", root + "/audit?kind=products", at + "?tab=activity"} {
 		got = owner.ask(http.MethodGet, page, nil)
 		require.Contains(t, got.body, "Changed “Price” of Product Helm M from 49.00 to 45.00", page)
-		require.Contains(t, owner.ask(http.MethodGet, page, nil, german).body, "„Preis“ von Produkt Helm M geändert: von 49.00 auf 45.00", page)
+		require.Contains(t, owner.ask(http.MethodGet, page, nil, german).body, "„Preis“ von Produkt Helm M geändert: von 49,00 auf 45,00", page)
 		shown := regexp.MustCompile(`(?s)<details>.*?</details>|href="[^"]*"|value="[^"]*"`).ReplaceAllString(got.body, "")
 		main := shown[strings.Index(shown, `class="told"`):]
 		require.NotRegexp(t, `[0-9a-f]{8}-[0-9a-f]{4}-7|updateProduct`, strings.Split(main, `class="card api"`)[0], page)

@@ -351,7 +351,7 @@ func TestQuickStart(t *testing.T) {
 	at := w.root + "/quick-start"
 	progress := func(done int) {
 		t.Helper()
-		require.Contains(t, developer.ask(http.MethodGet, at, nil).body, fmt.Sprintf("%d of 5 steps are done", done))
+		require.Contains(t, developer.ask(http.MethodGet, at, nil).body, fmt.Sprintf("%d of 5 steps %s done", done, map[bool]string{true: "is", false: "are"}[done == 1]))
 	}
 	progress(0)
 	for lang, want := range map[string]string{"curl": "curl -sS &#34;$BASE/company&#34;", "go": "package main", "node": "await fetch", "python": "import urllib.request"} {

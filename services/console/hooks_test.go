@@ -66,11 +66,11 @@ func TestConsoleMakesASubscription(t *testing.T) {
 	typed["do"], typed["filter"] = []string{"try"}, []string{`{"data.number":8}`}
 	got = v.ask(http.MethodPost, root+"/webhooks/new", typed)
 	require.Equal(t, http.StatusOK, got.status, got.body)
-	require.Contains(t, got.body, "0 of the last 1 events")
+	require.Contains(t, got.body, "0 of the last 1 event")
 	require.Contains(t, got.body, `<span class="id">data.number</span>`, "the key that fails")
 	require.Contains(t, got.body, `<span class="id">7</span>`, "what was found")
 	typed["filter"] = []string{`{"data.number":7}`}
-	require.Contains(t, v.ask(http.MethodPost, root+"/webhooks/new", typed).body, "1 of the last 1 events")
+	require.Contains(t, v.ask(http.MethodPost, root+"/webhooks/new", typed).body, "1 of the last 1 event")
 
 	typed.Del("do")
 	typed["url"] = []string{"http://127.0.0.1:1/mirror"}

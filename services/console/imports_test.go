@@ -95,17 +95,17 @@ func TestFilesAreImportedOnPages(t *testing.T) {
 	checked := got.location
 	v.ended(checked)
 	got = v.ask(http.MethodGet, checked, nil, german)
-	for _, text := range []string{"2 von 3 Zeilen können importiert werden, 1 haben Fehler.", "VK-Preis (€)", "teuer", "Bitte eine Zahl.", "2 Zeilen importieren"} {
+	for _, text := range []string{"2 von 3 Zeilen können importiert werden, 1 hat Fehler.", "VK-Preis (€)", "teuer", "Bitte eine Zahl wie 1234,5.", "2 Zeilen importieren"} {
 		require.Contains(t, got.body, text)
 	}
 	refused := v.ask(http.MethodGet, checked+"/refused", nil, german)
-	require.Equal(t, "\ufeffArt.-Nr.;Bezeichnung;VK-Preis (€);Farbe;importError\nM-2;Brot;teuer;;Preis: Bitte eine Zahl.\n", refused.body)
+	require.Equal(t, "\ufeffArt.-Nr.;Bezeichnung;VK-Preis (€);Farbe;importError\nM-2;Brot;teuer;;\"Preis: Bitte eine Zahl wie 1234,5.\"\n", refused.body)
 	require.Empty(t, p.call(s, p.external, http.MethodGet, "/catalog/products", "")["items"])
 
 	got = v.ask(http.MethodPost, checked+"/run", nil)
 	require.Equal(t, http.StatusSeeOther, got.status, got.body)
 	require.Equal(t, got.location, v.ask(http.MethodPost, checked+"/run", nil).location, "a second click leads to the same import")
-	require.Contains(t, v.ended(got.location).body, "2 of 3 rows are imported, 1 were refused.")
+	require.Contains(t, v.ended(got.location).body, "2 of 3 rows are imported, 1 was refused.")
 	require.Len(t, p.call(s, p.external, http.MethodGet, "/catalog/products", "")["items"], 2)
 	require.Equal(t, http.StatusConflict, v.ask(http.MethodPost, got.location+"/run", nil).status)
 	require.Equal(t, http.StatusNotFound, v.ask(http.MethodGet, strings.Replace(checked, "/products/", "/suppliers/", 1), nil).status)
@@ -115,7 +115,7 @@ func TestFilesAreImportedOnPages(t *testing.T) {
 		"a\n\"":                      "cannot be read",
 		"\xd0\xcf\x11\xe0old":        "workbook of an old Excel",
 		"Farbe;Größe\nrot;XL\n":      "None of the columns is known",
-		"sku;SKU;name\nA;B;Tea\n":    "Check 1 rows",
+		"sku;SKU;name\nA;B;Tea\n":    "Check 1 row",
 		"\xff\xfes\x00k\x00u\x00\n0": "Save the file as CSV UTF-8",
 	} {
 		require.Contains(t, v.upload(at+"/preview", nil, "file", "x.csv", []byte(body)).body, text, "%q", body)

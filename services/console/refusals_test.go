@@ -79,7 +79,7 @@ func TestRefusalsAreSaidForPeople(t *testing.T) {
 
 	got := owner.ask(http.MethodPost, at+"/do/pay", url.Values{"version": {"1"}, "amount": {"9999"}, "method": {"cash"}}, german)
 	require.Equal(t, http.StatusUnprocessableEntity, got.status, got.body)
-	require.Contains(t, got.body, "Offen sind 2\u202f469.00\u00a0")
+	require.Contains(t, got.body, "Offen sind 2.469,00\u00a0")
 	require.Contains(t, got.body, `tabindex="-1" autofocus>Offen sind`, "the focus goes to what is wrong")
 
 	line := order["lines"].([]any)[0].(map[string]any)["id"].(string)

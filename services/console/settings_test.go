@@ -131,7 +131,7 @@ func TestDirectoriesInTheConsole(t *testing.T) {
 	prices := root + "/price-lists/" + all["/directories/price-lists"]
 	got = owner.ask(http.MethodPost, prices+"/delete", nil)
 	require.Equal(t, http.StatusUnprocessableEntity, got.status)
-	require.Contains(t, got.body, "1 groups have the price list", "the refusal says what has it")
+	require.Contains(t, got.body, "1 group have the price list", "the refusal says what has it")
 	require.Equal(t, http.StatusSeeOther, owner.ask(http.MethodPost, group+"/delete", nil).status)
 	require.Equal(t, http.StatusSeeOther, owner.ask(http.MethodPost, prices+"/delete", nil).status)
 	require.Equal(t, http.StatusNotFound, owner.ask(http.MethodGet, prices, nil).status)
@@ -428,7 +428,7 @@ func TestChecksAndJobsOfThePlatform(t *testing.T) {
 	require.Contains(t, bob.ask(http.MethodGet, check, nil).body, "The stock is the sum of its parts")
 	_, err := p.DB.Exec(t.Context(), `UPDATE stocks SET qty = 7 WHERE company_id = $1 AND product_id = $2`, own.id, product["id"])
 	require.NoError(t, err)
-	require.Contains(t, bob.ask(http.MethodGet, check, nil).body, "1 quantities differ")
+	require.Contains(t, bob.ask(http.MethodGet, check, nil).body, "1 quantity differs")
 	require.Equal(t, 303, bob.ask(http.MethodPost, "/platform/checks/stock", url.Values{"stock-of": {own.id.String()}}).status)
 	require.Contains(t, bob.ask(http.MethodGet, check, nil).body, "The stock is the sum of its parts")
 

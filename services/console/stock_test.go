@@ -76,7 +76,7 @@ func TestReorderIsDrafted(t *testing.T) {
 	}
 	got = v.submit(root+"/stock/reorder", "level", "reorder")
 	require.Equal(t, 422, got.status)
-	require.Contains(t, got.body, "1 products have no supplier")
+	require.Contains(t, got.body, "1 product has no supplier")
 	supplier := c.id("POST", "/warehouse/suppliers", map[string]any{"name": "Bells and more"})
 	c.do("PATCH", "/catalog/products/"+s.records["/stock"], map[string]any{"defaultSupplierId": supplier})
 	got = v.submit(root+"/stock/reorder", "level", "reorder")

@@ -51,7 +51,7 @@ func lifeOfAToken(t *testing.T, b *browser, d dev, company string) {
 	token := strings.TrimSpace(b.text("#secret"))
 	require.Regexp(t, secretText, token)
 	require.Contains(t, b.text("#curl"), token, "the command works as it stands there")
-	b.submit("p.links a")
+	b.submit("p.next-links a")
 	page := b.location()
 	require.NotContains(t, b.text("main"), token, "the secret is shown once")
 

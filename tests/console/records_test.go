@@ -33,6 +33,7 @@ func TestRecords(t *testing.T) {
 	importFile(t, b, company)
 	pictures(t, b, company)
 	compose(t, b, company)
+	failAndTryAgain(t, b, company)
 	printPages(t, b, d, company)
 	sellAtTheCounter(t, b, d, company)
 

@@ -32,6 +32,7 @@ func sellAtTheCounter(t *testing.T, b *browser, d dev, company string) {
 	b.run(chromedp.EmulateViewport(1024, 768), chromedp.Click(chromedp.CSS("section button[value=take]")))
 	b.settled(`!!document.querySelector(".receipt") && document.activeElement.value === "next"`)
 	require.Contains(t, b.text(".receipt"), "359.70")
+	require.Equal(t, 1, get(b, chromedp.Evaluate[int](`document.querySelectorAll(".cart-foot a[href*=\"/paper/sales/receipt?ids=\"]").length`)))
 	b.lookHere("till-receipt")
 	b.run(chromedp.EmulateViewport(1024, 768), chromedp.KeyEvent(kb.Enter))
 	b.settled(`!document.querySelector(".receipt")`)

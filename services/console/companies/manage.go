@@ -211,16 +211,16 @@ func (pages *Pages) days(ctx context.Context, q *web.Request, id tenant.ID, days
 		return t, err
 	}
 	for _, u := range slices.Backward(found) {
-		row := []web.Cell{web.Text(u.Day), count(u.Requests), count(u.Refused), count(&u.Events), web.Number(web.Bytes(u.Bytes))}
-		t.Rows = append(t.Rows, append(row, count(&u.Deliveries), count(&u.Arrived), count(&u.Failed), count(&u.Attempts)))
+		row := []web.Cell{web.Text(u.Day), count(q, u.Requests), count(q, u.Refused), count(q, &u.Events), web.Number(web.Bytes(u.Bytes))}
+		t.Rows = append(t.Rows, append(row, count(q, &u.Deliveries), count(q, &u.Arrived), count(q, &u.Failed), count(q, &u.Attempts)))
 	}
 	return t, nil
 }
 
 // count is a number; – = it is not known.
-func count(n *int64) web.Cell {
+func count(q *web.Request, n *int64) web.Cell {
 	if n == nil {
 		return web.Number("–")
 	}
-	return web.Number(web.Decimal(strconv.FormatInt(*n, 10)))
+	return web.Number(q.Number(strconv.FormatInt(*n, 10)))
 }

@@ -28,7 +28,7 @@ type card struct {
 func cardOf(q *web.Request, d deals.ListItem, s deals.Stage, focus uuid.UUID) card {
 	at := q.Path("/deals/" + d.ID.String())
 	c := card{ID: d.ID.String(), Title: titleOf(q, d.Header), Href: at, Client: record.OrZero(d.CustomerName), Amount: q.Money(int64(d.Total)), Version: d.Version, Move: at + "/move", Menu: at + "/menu", Focus: d.ID == focus}
-	c.Face = q.Picture("", "", "", c.Client)
+	c.Face = web.Face(c.Client)
 	c.Face.Size = "xs"
 	in := q.Now.Sub(cmp.Or(d.StageEnteredAt, &d.CreatedAt).Std())
 	c.Late = s.SLAHours != nil && *s.SLAHours > 0 && in > time.Duration(*s.SLAHours)*time.Hour

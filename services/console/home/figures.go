@@ -57,7 +57,7 @@ func (d *day) orderCount(q *web.Request) *web.Figure {
 		}
 	}
 	return &web.Figure{
-		Label: q.T("home.orders"), Value: count(now), Detail: q.T("home.count.was", weekday(q), count(was)),
+		Label: q.T("home.orders"), Value: count(q, now), Detail: q.T("home.count.was", weekday(q), count(q, was)),
 		Href: web.With(q.Path("/orders"), "dateFrom", web.Instant(from), "dateTo", web.Instant(to), "status", "new,confirmed,in_progress,ready,completed"),
 	}
 }
@@ -68,7 +68,7 @@ func (d *day) bookingCount(q *web.Request) *web.Figure {
 	}
 	_, from, to := today(q)
 	f := &web.Figure{
-		Label: q.T("home.bookings"), Value: count(total(d.today)), Detail: q.T("home.bookings.over"),
+		Label: q.T("home.bookings"), Value: count(q, total(d.today)), Detail: q.T("home.bookings.over"),
 		Href: web.With(q.Path("/bookings/list"), "dateFrom", web.Instant(from), "dateTo", web.Instant(to), "status", "pending,confirmed,completed,no_show"),
 	}
 	if total(d.today) == 0 {
@@ -102,7 +102,7 @@ func (d *day) averageSale(q *web.Request) *web.Figure {
 	if n == 0 {
 		return f
 	}
-	f.Value, f.Detail = q.Money(sum/n), q.T("home.average.of", count(n))
+	f.Value, f.Detail = q.Money(sum/n), q.T("home.average.of", count(q, n))
 	if nWas == 0 {
 		return f
 	}
@@ -115,7 +115,7 @@ func (d *day) averageSale(q *web.Request) *web.Figure {
 	return f
 }
 
-func count(n int64) string { return web.Decimal(strconv.FormatInt(n, 10)) }
+func count(q *web.Request, n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
 
 // methods is the money that came in today, by how it was paid.
 type methods struct {

@@ -23,7 +23,7 @@ func (d *day) latestOrders(q *web.Request) *listing {
 		client = client.Pictured(web.Face(client.Text))
 		client.Sub = q.At(o.CreatedAt.Std()).Short()
 		l.Table.Rows = append(l.Table.Rows, []web.Cell{
-			web.LinkTo(count(o.Number), q.Path("/orders/"+o.ID.String())), client, state(q, o.Status), state(q, o.PaymentStatus), web.Number(q.Amount(int64(o.Payable))),
+			web.LinkTo(count(q, o.Number), q.Path("/orders/"+o.ID.String())), client, state(q, o.Status), state(q, o.PaymentStatus), web.Number(q.Amount(int64(o.Payable))),
 		})
 	}
 	return l
@@ -42,7 +42,7 @@ func (d *day) toReorder(q *web.Request) *listing {
 	for _, i := range d.stock.Items {
 		name := web.LinkTo(i.ProductName, q.Path("/stock/"+i.ProductID.String())).Pictured(q.Picture("", "", "", i.ProductName))
 		name.Sub = cmp.Or(record.OrZero(i.VariantSKU), i.ProductSKU)
-		l.Table.Rows = append(l.Table.Rows, []web.Cell{name, web.Number(web.Decimal(i.Available.String())), web.Number(web.Decimal(i.ReorderPoint.String()))})
+		l.Table.Rows = append(l.Table.Rows, []web.Cell{name, web.Number(q.Number(i.Available.String())), web.Number(q.Number(i.ReorderPoint.String()))})
 	}
 	return l
 }

@@ -99,14 +99,14 @@ func (p *jobPage) running(q *web.Request, r job.Record, s summary, at string) {
 	if r.Total != nil {
 		total = *r.Total
 	}
-	if p.Lead = q.T("imports.running", decimal(r.Processed), decimal(total)); s.DryRun || r.Summary == nil {
-		p.Lead = q.T("imports.checking", decimal(r.Processed), decimal(total))
+	if p.Lead = q.T("imports.running", decimal(q, r.Processed), decimal(q, total)); s.DryRun || r.Summary == nil {
+		p.Lead = q.T("imports.checking", decimal(q, r.Processed), decimal(q, total))
 	}
 	p.Bar, p.Label, p.Refresh = strconv.Itoa(r.Progress), p.Lead, q.HTTP.URL.RequestURI()
 	p.Cancel = &web.Action{Text: q.T("imports.cancel"), Post: at + "/cancel"}
 }
 
-func decimal(n int64) string { return web.Decimal(strconv.FormatInt(n, 10)) }
+func decimal(q *web.Request, n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
 
 // shownFaults is how many rows that were refused a page shows.
 const shownFaults = 100
@@ -116,13 +116,13 @@ func (pages *Pages) ended(ctx context.Context, q *web.Request, res resources.Res
 	at := q.Path(res.Address + "/import/" + r.ID.String())
 	p.outcome(q, r, s)
 	p.Figures = []web.Fact{
-		{Label: q.T("imports.created"), Cell: web.Text(decimal(s.Created))},
-		{Label: q.T("imports.updated"), Cell: web.Text(decimal(s.Updated))},
-		{Label: q.T("imports.unchanged"), Cell: web.Text(decimal(s.Unchanged))},
-		{Label: q.T("imports.failed"), Cell: web.Text(decimal(s.Failed))},
+		{Label: q.T("imports.created"), Cell: web.Text(decimal(q, s.Created))},
+		{Label: q.T("imports.updated"), Cell: web.Text(decimal(q, s.Updated))},
+		{Label: q.T("imports.unchanged"), Cell: web.Text(decimal(q, s.Unchanged))},
+		{Label: q.T("imports.failed"), Cell: web.Text(decimal(q, s.Failed))},
 	}
 	if s.DryRun && r.Status == job.Done && s.good() > 0 && q.Allows(res.Scope, true) {
-		p.Run = &web.Action{Text: q.T("imports.run", decimal(s.good())), Post: at + "/run", Kind: "primary"}
+		p.Run = &web.Action{Text: q.T("imports.run", decimal(q, s.good())), Post: at + "/run", Kind: "primary"}
 	}
 	if !s.DryRun && s.good() > 0 {
 		p.Links = append(p.Links, web.Link{Text: q.T("imports.see", res.Heading(q)), Href: q.Path(res.Address)})
@@ -155,15 +155,15 @@ func (p *jobPage) outcome(q *web.Request, r job.Record, s summary) {
 	case r.Status != job.Done:
 		p.Note = &web.Note{Kind: web.Warn, Title: q.T("imports.canceled")}
 	case s.DryRun && s.Failed == 0:
-		p.Lead = q.T("imports.lead.fine", decimal(rows))
+		p.Lead = q.T("imports.lead.fine", decimal(q, rows))
 	case s.DryRun && s.good() == 0:
-		p.Lead = q.T("imports.lead.none", decimal(rows))
+		p.Lead = q.T("imports.lead.none", decimal(q, rows))
 	case s.DryRun:
-		p.Lead = q.T("imports.lead.some", decimal(s.good()), decimal(rows), decimal(s.Failed))
+		p.Lead = q.T("imports.lead.some", decimal(q, s.good()), decimal(q, rows), decimal(q, s.Failed))
 	case s.Failed == 0:
-		p.Lead = q.T("imports.lead.done", decimal(rows))
+		p.Lead = q.T("imports.lead.done", decimal(q, rows))
 	default:
-		p.Lead = q.T("imports.lead.partly", decimal(s.good()), decimal(rows), decimal(s.Failed))
+		p.Lead = q.T("imports.lead.partly", decimal(q, s.good()), decimal(q, rows), decimal(q, s.Failed))
 	}
 }
 
@@ -188,7 +188,7 @@ func (p *jobPage) faults(q *web.Request, s summary, lines []imports.Line) {
 	}
 	p.Faults = &t
 	if left := s.Failed - int64(len(lines)); left > 0 {
-		p.More = q.T("imports.more", decimal(left))
+		p.More = q.T("imports.more", decimal(q, left))
 	}
 }
 

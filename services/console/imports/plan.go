@@ -35,7 +35,7 @@ func planOf(q *web.Request, res resources.Resource, p imports.Preview, file stri
 		}
 		out.Columns = append(out.Columns, column)
 	}
-	rows := web.Decimal(strconv.Itoa(p.Rows))
+	rows := q.Number(strconv.Itoa(p.Rows))
 	out.Lead = q.T("imports.lead", rows, known, len(p.Columns))
 	if len(p.Errors) == 0 {
 		out.Button = q.T("imports.check", rows)
@@ -69,7 +69,7 @@ func valueOf(q *web.Request, c imports.PreviewColumn, cell imports.PreviewCell) 
 			return web.Text(q.Money(minor))
 		}
 	case c.Kind == "number":
-		return web.Text(web.Decimal(cell.Value))
+		return web.Text(q.Number(cell.Value))
 	case c.Kind == "boolean":
 		return web.Text(q.Word(cell.Value))
 	}

@@ -180,7 +180,7 @@ func (p *inboxPage) chips(q *web.Request, s state) {
 func (p *inboxPage) rows(q *web.Request, s state, found *list.Page[leads.Lead]) {
 	for _, l := range found.Items {
 		r := row{Name: nameOf(q, l), Text: firstLine(record.OrZero(l.Message)), Note: noteOf(q, l), Href: s.opened(l.ID).href(q), At: q.At(l.CreatedAt.Std()), New: l.Status == leads.StatusNew, Current: s.open != nil && l.ID == *s.open}
-		r.Face = q.Picture("", "", "", r.Name)
+		r.Face = web.Face(r.Name)
 		p.Rows = append(p.Rows, r)
 	}
 	if found.NextCursor != nil {

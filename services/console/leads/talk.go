@@ -70,7 +70,7 @@ func (pages *Pages) talk(ctx context.Context, q *web.Request, id uuid.UUID) (*ta
 	if t.Contact == t.Name {
 		t.Contact = ""
 	}
-	t.Face = q.Picture("", "", "", t.Name)
+	t.Face = web.Face(t.Name)
 	t.Call, t.Write = web.Dial(record.OrZero(l.Phone)), record.OrZero(l.Email)
 	if message := record.OrZero(l.Message); message != "" {
 		t.Said = append(t.Said, said{Text: message, Note: q.T("leads.came", q.At(l.CreatedAt.Std()).Short(), q.InlineWord(l.Source))})

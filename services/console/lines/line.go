@@ -228,11 +228,10 @@ func Fingerprint(lines []Line) string {
 
 // Number is a quantity that somebody typed as JSON has it; what is no number stays a text, which the API refuses.
 func Number(typed string) any {
-	text := strings.Replace(strings.TrimSpace(typed), ",", ".", 1)
-	if n := json.Number(text); json.Valid([]byte(n)) {
-		return n
+	if n, ok := web.ParseNumber(typed); ok && json.Valid([]byte(n)) {
+		return json.Number(n)
 	}
-	return text
+	return strings.TrimSpace(typed)
 }
 
 // FaultsOf are what a refusal says of the line with the number i: of its quantity, price and discount, and of the line itself.

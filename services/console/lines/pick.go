@@ -62,7 +62,7 @@ func stocked(ctx context.Context, q *web.Request, text string, all []Thing) erro
 	for _, r := range stocks {
 		for i := range all {
 			if all[i].Ref == r.Text("productId") && all[i].Variant == r.Text("variantId") {
-				all[i].Stock = places(r.Records("warehouses"))
+				all[i].Stock = places(q, r.Records("warehouses"))
 			}
 		}
 	}
@@ -70,10 +70,10 @@ func stocked(ctx context.Context, q *web.Request, text string, all []Thing) erro
 }
 
 // places are the warehouses that have the thing, with what is available.
-func places(warehouses []resources.Record) string {
+func places(q *web.Request, warehouses []resources.Record) string {
 	var all []string
 	for _, w := range warehouses[:min(len(warehouses), maxPlaces)] {
-		all = append(all, w.Text("warehouseName")+" "+web.Decimal(w.Text("available")))
+		all = append(all, w.Text("warehouseName")+" "+q.Number(w.Text("available")))
 	}
 	if len(warehouses) > maxPlaces {
 		all = append(all, "…")
@@ -142,7 +142,7 @@ func (l Line) Image(q *web.Request) web.Picture {
 func (t Thing) Offer(q *web.Request) web.Hit {
 	f := web.Hit{Do: "add " + t.Value(), Picture: new(t.Image(q)), Name: t.Name, Code: t.SKU, End: q.Amount(t.Record.Number("price"))}
 	if t.Record.Text("hasStock") == "true" {
-		f.Detail = q.T("records.compose.available", web.Decimal(t.Record.Text("stockAvailable")))
+		f.Detail = q.T("records.compose.available", q.Number(t.Record.Text("stockAvailable")))
 		if t.Stock != "" {
 			f.Detail = t.Stock
 		}
@@ -178,7 +178,7 @@ func Debt(q *web.Request, r resources.Record) *web.Chip {
 // Points are those that a client has; "" = none.
 func Points(q *web.Request, r resources.Record) string {
 	if n := r.Text("points"); n != "" && n != "0" {
-		return q.T("records.compose.points", web.Decimal(n))
+		return q.T("records.compose.points", q.Number(n))
 	}
 	return ""
 }

@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -74,37 +73,12 @@ func lines(texts ...*string) (all []string) {
 
 // number writes a decimal as people of the language do.
 func (w Writer) number(text string) string {
-	sign := ""
-	if strings.HasPrefix(text, "-") {
-		sign, text = "−", text[1:]
-	}
-	whole, part, found := strings.Cut(text, ".")
-	var b strings.Builder
-	b.WriteString(sign)
-	for i, d := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteString(w.say("paper.number.group"))
-		}
-		b.WriteRune(d)
-	}
-	if found {
-		b.WriteString(w.say("paper.number.point") + part)
-	}
-	return b.String()
+	return web.Written(text, w.say("paper.number.group"), w.say("paper.number.point"))
 }
 
 // amount is money without its currency.
 func (w Writer) amount(a money.Amount) string {
-	digits, n := money.Digits(w.settings.Currency), int64(a)
-	text, sign := strconv.FormatInt(n, 10), ""
-	if n < 0 {
-		sign, text = "-", text[1:]
-	}
-	text = strings.Repeat("0", max(digits+1-len(text), 0)) + text
-	if digits > 0 {
-		text = text[:len(text)-digits] + "." + text[len(text)-digits:]
-	}
-	return w.number(sign + text)
+	return w.number(web.PlainAmount(int64(a), w.settings.Currency))
 }
 
 // money is an amount with its currency.

@@ -112,7 +112,7 @@ func (pages *Pages) checkEvents(ctx context.Context, q *web.Request, of *tenant.
 		{"changed", balance.Changed},
 		{"missing", balance.Missing},
 	} {
-		p.Balance = append(p.Balance, web.Fact{Label: q.T("platform.balance." + one.key), Cell: web.Text(number(one.n))})
+		p.Balance = append(p.Balance, web.Fact{Label: q.T("platform.balance." + one.key), Cell: web.Text(number(q, one.n))})
 	}
 	return nil
 }

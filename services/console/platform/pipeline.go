@@ -105,7 +105,7 @@ func oldest(q *web.Request, s operations.Pipeline) time.Duration {
 	return max(q.Now.Sub(*s.OutboxOldest), 0)
 }
 
-func number(n int64) string { return web.Decimal(strconv.FormatInt(n, 10)) }
+func number(q *web.Request, n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
 
 func figures(q *web.Request, s operations.Pipeline) []web.Figure {
 	var open int64
@@ -115,11 +115,11 @@ func figures(q *web.Request, s operations.Pipeline) []web.Figure {
 			since = &w.Oldest
 		}
 	}
-	undelivered := web.Figure{Label: q.T("platform.open"), Value: number(open), Href: "#waiting"}
+	undelivered := web.Figure{Label: q.T("platform.open"), Value: number(q, open), Href: "#waiting"}
 	if since != nil {
 		undelivered.Detail = q.T("platform.oldest", q.Duration(q.Now.Sub(*since)))
 	}
-	outbox := web.Figure{Label: q.T("platform.outbox"), Value: number(s.OutboxRows), Href: "#hops"}
+	outbox := web.Figure{Label: q.T("platform.outbox"), Value: number(q, s.OutboxRows), Href: "#hops"}
 	if s.OutboxOldest != nil {
 		outbox.Detail = q.T("platform.oldest", q.Duration(oldest(q, s)))
 	}
@@ -128,9 +128,9 @@ func figures(q *web.Request, s operations.Pipeline) []web.Figure {
 	}
 	return []web.Figure{
 		outbox,
-		{Label: q.T("platform.outbox_dead"), Value: number(s.OutboxDead), Href: "/platform/dead-letters?source=" + operations.DeadInOutbox},
+		{Label: q.T("platform.outbox_dead"), Value: number(q, s.OutboxDead), Href: "/platform/dead-letters?source=" + operations.DeadInOutbox},
 		undelivered,
-		{Label: q.T("platform.circuits"), Value: number(int64(len(s.OpenCircuits))), Href: "#circuits"},
+		{Label: q.T("platform.circuits"), Value: number(q, int64(len(s.OpenCircuits))), Href: "#circuits"},
 	}
 }
 
@@ -148,7 +148,7 @@ func groups(q *web.Request, s operations.Pipeline, brokers error) web.Table {
 		if g.Members == 0 || g.Unowned > 0 {
 			state = web.State(web.Bad, g.State)
 		}
-		t.Rows = append(t.Rows, []web.Cell{web.Code(g.Group, ""), state, web.Number(strconv.Itoa(g.Members)), web.Number(number(g.Lag)), web.Number(number(int64(g.Unowned)))})
+		t.Rows = append(t.Rows, []web.Cell{web.Code(g.Group, ""), state, web.Number(strconv.Itoa(g.Members)), web.Number(number(q, g.Lag)), web.Number(number(q, int64(g.Unowned)))})
 	}
 	return t
 }
@@ -160,7 +160,7 @@ func waiting(q *web.Request, s operations.Pipeline) web.Table {
 		Empty:   web.Empty{Title: q.T("platform.waiting.none"), Text: q.T("platform.waiting.none.text")},
 	}
 	for _, w := range s.Waiting {
-		t.Rows = append(t.Rows, []web.Cell{web.Text(q.T("waiting." + w.For)).With(w.For), web.Number(number(w.Count)), web.Number(q.Duration(q.Now.Sub(w.Oldest)))})
+		t.Rows = append(t.Rows, []web.Cell{web.Text(q.T("waiting." + w.For)).With(w.For), web.Number(number(q, w.Count)), web.Number(q.Duration(q.Now.Sub(w.Oldest)))})
 	}
 	return t
 }

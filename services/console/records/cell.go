@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -27,6 +28,17 @@ func (pages *Pages) cell(ctx context.Context, q *web.Request, c resources.Column
 			cell = web.Code(r.Text(c.Name), "")
 		}
 	}
+	if c.Kind == resources.AsEntries {
+		var all []string
+		for _, id := range r.Texts(c.Name) {
+			name, err := names.name(ctx, c.Name, id)
+			if err != nil {
+				return cell, err
+			}
+			all = append(all, cmp.Or(name, id))
+		}
+		cell = web.Text(short(strings.Join(all, " / ")))
+	}
 	if c.To != "" && cell.Text != "" && r.Has(c.ID) {
 		cell.Href = pages.recordPath(q, c.To, r.Text(c.ID))
 	}
@@ -45,7 +57,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 	text := r.Text(c.Name)
 	switch c.Kind {
 	case resources.AsNumber, resources.AsQty:
-		return web.Number(web.Decimal(text))
+		return web.Number(q.Number(text))
 	case resources.AsAmount:
 		n := r.Number(c.Name)
 		if r.Text("kind") == "refund" && n > 0 { // as in files and in sums
@@ -53,7 +65,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		}
 		return web.Number(q.Amount(n))
 	case resources.AsPercent:
-		return web.Number(web.Decimal(text) + "\u00a0%")
+		return web.Number(q.Number(text) + "\u00a0%")
 	case resources.AsTime:
 		return moments(q, text)
 	case resources.AsDate:
@@ -78,7 +90,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		return web.Text(short(strings.Join(r.Pairs(c.Name), ", ")))
 	case resources.AsField:
 		return web.Text(q.Label(text))
-	case resources.AsText, resources.AsEntry, resources.AsFieldValue:
+	case resources.AsText, resources.AsEntry, resources.AsEntries, resources.AsFieldValue:
 	}
 	return web.Text(short(r.Shown(c.Name)))
 }

@@ -78,7 +78,7 @@ func (pages *Pages) showList(ctx context.Context, q *web.Request, in listQuery, 
 		p.Table.Empty = web.Empty{Title: q.T("records.none.unread"), Text: q.T("records.none.unread.text")}
 	}
 	if found.Total != nil {
-		p.Total = web.Decimal(strconv.FormatInt(*found.Total, 10))
+		p.Total = q.Number(strconv.FormatInt(*found.Total, 10))
 		p.Count = q.T("records.count", p.Total)
 	}
 	if found.Next != "" {

@@ -134,7 +134,7 @@ func (pages *Pages) gauges(q *web.Request, s shown) (all []web.Gauge) {
 		if whole <= 0 {
 			continue
 		}
-		show := func(v float64) string { return web.Decimal(strconv.FormatFloat(v, 'f', -1, 64)) }
+		show := func(v float64) string { return q.Number(strconv.FormatFloat(v, 'f', -1, 64)) }
 		if g.Amount {
 			show = func(v float64) string { return q.Money(int64(v)) }
 		}

@@ -65,7 +65,7 @@ func (pages *Pages) card(res resources.Resource) web.Handler {
 			p.Facts = append(p.Facts, web.Fact{Label: q.T("records.card.credit"), Cell: web.Text(q.Money(balance))})
 		}
 		if s.record.Number("points") != 0 {
-			p.Facts = append(p.Facts, web.Fact{Label: q.Label("points"), Cell: web.Text(web.Decimal(s.record.Text("points")))})
+			p.Facts = append(p.Facts, web.Fact{Label: q.Label("points"), Cell: web.Text(q.Number(s.record.Text("points")))})
 		}
 		return web.Show("records/card", p.Header.Title, p), nil
 	}

@@ -91,7 +91,7 @@ func nameOf(q *web.Request, by string, r resources.Record) string {
 	}
 	switch {
 	case r.Has(by + "Rate"):
-		return web.Decimal(r.Text(by+"Rate")) + "\u00a0%"
+		return q.Number(r.Text(by+"Rate")) + "\u00a0%"
 	case r.Has(by):
 		return q.Word(r.Text(by))
 	case r.Has(by + "Id"):
@@ -117,9 +117,9 @@ func datesOf(q *web.Request, from, to string) string {
 }
 
 // percentOf is a part in percent of a whole, with its sign.
-func percentOf(part, whole int64) string {
+func percentOf(q *web.Request, part, whole int64) string {
 	n := math.Round(float64(part) / float64(whole) * 100)
-	text := web.Decimal(strconv.FormatFloat(n, 'f', 0, 64)) + "\u00a0%"
+	text := q.Number(strconv.FormatFloat(n, 'f', 0, 64)) + "\u00a0%"
 	if n > 0 {
 		return "+" + text
 	}

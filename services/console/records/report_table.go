@@ -23,7 +23,7 @@ func (pages *Pages) sumsTable(ctx context.Context, q *web.Request, columns []res
 			cells[i] = cell
 		}
 		if found.Comparison != nil {
-			cells = append(cells, value(q, resources.Column{Name: of, Kind: resources.AsAmount}, before), growth(now, before, of))
+			cells = append(cells, value(q, resources.Column{Name: of, Kind: resources.AsAmount}, before), growth(q, now, before, of))
 		}
 		return cells, nil
 	}
@@ -118,7 +118,7 @@ func (found sums) moved(day string) string {
 }
 
 // growth is by how many percent an amount is above what it was; empty if that was nothing.
-func growth(now, before resources.Record, of string) web.Cell {
+func growth(q *web.Request, now, before resources.Record, of string) web.Cell {
 	if before == nil || before[of] == nil || before.Number(of) <= 0 {
 		return web.Cell{Num: true}
 	}
@@ -126,5 +126,5 @@ func growth(now, before resources.Record, of string) web.Cell {
 	if now[of] != nil {
 		is = now.Number(of)
 	}
-	return web.Number(percentOf(is-was, was))
+	return web.Number(percentOf(q, is-was, was))
 }

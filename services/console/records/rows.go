@@ -54,9 +54,9 @@ func rowsOf(q *web.Request, s shown, c resources.Command, typed url.Values, refu
 		}
 		name := rowPrefix + l.Text("id")
 		text := cmp.Or(l.Text("name"), l.Text("productName"))
-		hint := q.T("records.left", web.Decimal(left), l.Text("unit"))
+		hint := q.T("records.left", q.Number(left), l.Text("unit"))
 		if c.Rows.Zero {
-			hint = q.T("records.expected", web.Decimal(left), l.Text("unit"))
+			hint = q.T("records.expected", q.Number(left), l.Text("unit"))
 		}
 		row := rowForm{Name: name, Text: text, Left: hint, Field: web.Field{Name: name, Label: text, Type: "number", Value: left, Autocomplete: "off"}}
 		if typed != nil || c.Rows.Blank {

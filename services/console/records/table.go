@@ -78,7 +78,7 @@ func placeOf(k resources.Kind, amounts bool) string {
 		return placeTime
 	case resources.AsText, resources.AsEntry, resources.AsID:
 		return placeText
-	case resources.AsYes, resources.AsTexts, resources.AsPairs, resources.AsField, resources.AsFieldValue:
+	case resources.AsYes, resources.AsTexts, resources.AsEntries, resources.AsPairs, resources.AsField, resources.AsFieldValue:
 	}
 	return ""
 }

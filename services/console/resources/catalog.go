@@ -129,10 +129,10 @@ func categories() Resource {
 		Create: "createCategory",
 		Asks:   []string{"name", "parentId", "prefix", "sortOrder", "color", "icon"},
 		Columns: []Column{
-			text("name"), texts("path"), number("productsCount"), number("sortOrder"), text("prefix").Less(), text("source").Less(),
+			text("name"), entries("path"), number("productsCount"), number("sortOrder"), text("prefix").Less(), text("source").Less(),
 			code("externalId").Less(), moment("createdAt").Less(), moment("updatedAt").Less(),
 		},
-		Facts: []Column{code("parentId").Of("categories", "parentId")},
+		Facts: []Column{entry("parentId").Of("categories", "parentId"), entries("path")},
 		Tables: []Table{
 			{
 				Name: "products", List: "listProducts", Where: "categoryId", All: "/products",

@@ -112,6 +112,7 @@ const (
 	AsID              // for machines
 	AsTexts           // several texts
 	AsEntry           // id of an entry of a directory, which has a name
+	AsEntries         // ids of entries of a directory, from the outermost to the innermost
 	AsPairs           // texts by their names
 	AsField           // name of a field of the record that the table belongs to
 	AsFieldValue      // value of the field that the column field names
@@ -147,6 +148,7 @@ func word(name string) Column    { return Column{Name: name, Kind: AsWord} }
 func yes(name string) Column     { return Column{Name: name, Kind: AsYes} }
 func code(name string) Column    { return Column{Name: name, Kind: AsID} }
 func texts(name string) Column   { return Column{Name: name, Kind: AsTexts} }
+func entries(name string) Column { return Column{Name: name, Kind: AsEntries} }
 func entry(name string) Column   { return Column{Name: name, Kind: AsEntry} }
 func field(name string) Column   { return Column{Name: name, Kind: AsField} }
 func changed(name string) Column { return Column{Name: name, Kind: AsFieldValue} }
@@ -318,7 +320,7 @@ func choices() []Choices {
 		{List: "listDealTypes", Name: "name", Within: "stages", Fields: []string{"stageId", "fromStageId", "toStageId"}},
 		{List: "listLeadSources", Name: "name", Fields: []string{"sourceId"}},
 		{List: "listDealLostReasons", Name: "name", Fields: []string{"lostReasonId"}},
-		{List: "listCategories", Name: "name", Fields: []string{"categoryId", "parentId"}},
+		{List: "listCategories", Name: "name", Fields: []string{"categoryId", "parentId", "path"}},
 	}
 }
 

@@ -85,12 +85,15 @@ func (pages *Pages) useLink(ctx context.Context, q *web.Request) (web.Answer, er
 		return pages.taken(q, l.Email), nil
 	case err != nil:
 		return web.Answer{}, err
-	case l.Kind == accounts.SignInLink:
-		return web.Go("/").SignedIn(q, e), nil
 	}
-	return web.Show("signin/page", q.T("signin.title"), page{
-		Note: &web.Note{Kind: web.Good, Text: q.T("link." + l.Kind + ".set")}, Links: []web.Link{{Text: q.T("signin.title"), Href: "/sign-in"}},
-	}), nil
+	next := "/"
+	if l.Kind == accounts.Reset {
+		next = "/account?done=reset" // which shows what else signs in
+	}
+	if e.NeedsCode() {
+		next = web.With("/sign-in/code", "next", next)
+	}
+	return web.Go(next).SignedIn(q, e), nil
 }
 
 // admitted makes sure that a user may come in, or returns refused. Whoever accepts an invitation is active from then on.

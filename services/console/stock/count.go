@@ -90,7 +90,7 @@ func (pages *Pages) counting(q *web.Request, c counts.Count, o counted) web.Answ
 		p.Modes = append(p.Modes, web.Option{Value: mode, Text: q.T("stock.count.mode." + mode), Selected: mode == p.Mode})
 	}
 	for _, l := range c.Lines {
-		one := lineOf(l)
+		one := lineOf(q, l)
 		if p.Open {
 			one.Post, one.Mode = p.Post, p.Mode
 		}
@@ -131,14 +131,14 @@ func modeOf(q *web.Request) string {
 	return byPiece
 }
 
-func lineOf(l counts.Line) countLine {
-	one := countLine{ID: l.ID.String(), Name: l.ProductName, SKU: l.ProductSKU, Expected: web.Decimal(l.ExpectedQty.String())}
+func lineOf(q *web.Request, l counts.Line) countLine {
+	one := countLine{ID: l.ID.String(), Name: l.ProductName, SKU: l.ProductSKU, Expected: q.Number(l.ExpectedQty.String())}
 	if l.VariantSKU != nil {
 		one.SKU = *l.VariantSKU
 	}
 	if l.CountedQty != nil {
-		one.Counted = web.Decimal(l.CountedQty.String())
-		one.Difference = web.Decimal(l.DifferenceQty.String())
+		one.Counted = q.Number(l.CountedQty.String())
+		one.Difference = q.Number(l.DifferenceQty.String())
 		if *l.DifferenceQty > 0 {
 			one.Difference = "+" + one.Difference
 		}

@@ -178,7 +178,7 @@ func sentence(q *web.Request, r reads) web.Note {
 	return web.Note{Kind: web.Warn, Text: q.T("stock.to_reorder", *r.reorder)}
 }
 
-func qty(n money.Qty) web.Cell { return web.Number(web.Decimal(n.String())) }
+func qty(q *web.Request, n money.Qty) web.Cell { return web.Number(q.Number(n.String())) }
 
 func tableOf(q *web.Request, items []warehouse.StockItem, shares bool) web.Table {
 	t := web.Table{
@@ -203,21 +203,21 @@ func tableOf(q *web.Request, items []warehouse.StockItem, shares bool) web.Table
 			sku = *i.VariantSKU
 		}
 		row := []web.Cell{
-			web.LinkTo(i.ProductName, q.Path("/stock/"+i.ProductID.String())), web.Code(sku, ""), qty(i.Qty), qty(i.Reserved), qty(i.Available), point(i.ReorderPoint), stateOf(q, i.Levels),
+			web.LinkTo(i.ProductName, q.Path("/stock/"+i.ProductID.String())), web.Code(sku, ""), qty(q, i.Qty), qty(q, i.Reserved), qty(q, i.Available), point(q, i.ReorderPoint), stateOf(q, i.Levels),
 		}
 		if shares {
-			row = append(row, web.Text(sharesOf(i.Warehouses)))
+			row = append(row, web.Text(sharesOf(q, i.Warehouses)))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-func point(n money.Qty) web.Cell {
+func point(q *web.Request, n money.Qty) web.Cell {
 	if n == 0 {
 		return web.Number("–")
 	}
-	return qty(n)
+	return qty(q, n)
 }
 
 // stateOf says whether the stock suffices.
@@ -232,14 +232,14 @@ func stateOf(q *web.Request, l warehouse.Levels) web.Cell {
 }
 
 // sharesOf names the warehouses that have some.
-func sharesOf(all []warehouse.PerWarehouse) string {
+func sharesOf(q *web.Request, all []warehouse.PerWarehouse) string {
 	var parts []string
 	for i, w := range all {
 		if i == maxShares {
 			parts = append(parts, "+"+strconv.Itoa(len(all)-i))
 			break
 		}
-		parts = append(parts, w.WarehouseName+" "+web.Decimal(w.Qty.String()))
+		parts = append(parts, w.WarehouseName+" "+q.Number(w.Qty.String()))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -109,7 +109,7 @@ func stocksOf(q *web.Request, one catalog.Product, items []warehouse.StockItem) 
 		if q.Allows(scope, true) && i.WarehouseID != nil {
 			act = web.LinkTo(q.T("stock.adjust"), web.With(q.Path("/stock/"+one.ID.String()), "warehouseId", i.WarehouseID.String(), "variantId", variantID)+"#adjust")
 		}
-		t.Rows = append(t.Rows, []web.Cell{web.Text(name), web.Code(variant, ""), qty(i.Qty), qty(i.Reserved), qty(i.Available), point(i.ReorderPoint), stateOf(q, i.Levels), act})
+		t.Rows = append(t.Rows, []web.Cell{web.Text(name), web.Code(variant, ""), qty(q, i.Qty), qty(q, i.Reserved), qty(q, i.Available), point(q, i.ReorderPoint), stateOf(q, i.Levels), act})
 	}
 	return t
 }
@@ -129,7 +129,7 @@ func (pages *Pages) movements(ctx context.Context, q *web.Request, one catalog.P
 		Empty: web.Empty{Title: q.T("stock.no_movements"), Text: q.T("stock.no_movements.text")},
 	}
 	for _, m := range found.Items {
-		delta := qty(m.Delta)
+		delta := qty(q, m.Delta)
 		if m.Delta > 0 {
 			delta.Text = "+" + delta.Text
 		}
@@ -137,7 +137,7 @@ func (pages *Pages) movements(ctx context.Context, q *web.Request, one catalog.P
 		if m.VariantSKU != nil {
 			where.Also = *m.VariantSKU
 		}
-		p.Movements.Rows = append(p.Movements.Rows, []web.Cell{web.When(q.At(m.CreatedAt.Std())), web.Text(q.Word(m.Type)), where, delta, qty(m.QtyAfter), reasonOf(q, m)})
+		p.Movements.Rows = append(p.Movements.Rows, []web.Cell{web.When(q.At(m.CreatedAt.Std())), web.Text(q.Word(m.Type)), where, delta, qty(q, m.QtyAfter), reasonOf(q, m)})
 	}
 	if found.NextCursor != nil {
 		p.Movements.Next = web.With(q.Path("/stock/"+one.ID.String()), "cursor", *found.NextCursor)

@@ -167,13 +167,13 @@ func (c *counter) picture(r resources.Record) web.Picture {
 func (c *counter) tileOf(thing lines.Thing, of resources.Record) tile {
 	v := tile{
 		Do: "add " + thing.Value(), Pic: c.picture(of), Name: thing.Name, Price: c.q.Amount(thing.Record.Number("price")),
-		Codes: strings.TrimSpace(thing.SKU + " " + thing.Barcode), Unit: c.q.Decimal(thing.Record.Number("price")),
+		Codes: strings.TrimSpace(thing.SKU + " " + thing.Barcode), Unit: web.PlainAmount(thing.Record.Number("price"), c.q.Company.Currency),
 	}
 	switch {
 	case thing.Kind == lines.Service:
 		v.Note = c.q.T("till.service")
 	case thing.Record.Text("hasStock") == "true":
-		v.Note, v.Low = c.q.T("till.left", web.Decimal(thing.Record.Text("stockAvailable"))), thing.Record.Text("isLowStock") == "true"
+		v.Note, v.Low = c.q.T("till.left", c.q.Number(thing.Record.Text("stockAvailable"))), thing.Record.Text("isLowStock") == "true"
 	}
 	return v
 }

@@ -315,9 +315,9 @@ func (c *counter) cartLines(sum *sales.Preview, refusal error) (all []cartLine) 
 		if sum != nil && i < len(sum.Lines) {
 			s := sum.Lines[i]
 			v.Placeholder, v.Total = c.q.Amount(int64(s.UnitPrice)), c.q.Amount(int64(s.Total))
-			v.Detail, v.Unit = v.Placeholder, c.q.Decimal(int64(s.UnitPrice))
+			v.Detail, v.Unit = v.Placeholder, web.PlainAmount(int64(s.UnitPrice), c.q.Company.Currency)
 			if s.DiscountPercent > 0 {
-				v.Detail = c.q.T("till.line.less", v.Placeholder, web.Decimal(s.DiscountPercent.String()))
+				v.Detail = c.q.T("till.line.less", v.Placeholder, c.q.Number(s.DiscountPercent.String()))
 			}
 		}
 		v.Open = c.edits == i || v.PriceFault+v.DiscountFault != ""

@@ -24,6 +24,8 @@ type receipt struct {
 	Customer string
 	Change   string // to give back; "" = none
 	Href     string // page of the sale
+	Paper    string // the receipt on paper
+	Mail     string // form that mails it; "" = the person may not
 }
 
 type receiptLine struct{ Name, Detail, Total string }
@@ -48,6 +50,10 @@ func receiptOf(q *web.Request, s sales.Sale) *receipt {
 		Title: q.T("till.receipt.done", s.Number), Company: q.Company.Name, Total: q.Money(int64(s.Total)), Href: q.Path("/sales/" + s.ID.String()),
 		Facts: q.T("till.receipt.facts", q.Date(s.SoldAt.Std().In(q.Zone), "2 Jan 2006 15:04"), s.Number),
 	}
+	r.Paper = q.PrintMenu("sales", []string{"receipt"}, s.ID.String()).Links[0].Href
+	if q.MayCall("mailSale") {
+		r.Mail = r.Href + "/do/mail"
+	}
 	if s.Kind == "refund" {
 		r.Title = q.T("till.receipt.refunded", s.Number)
 	}
@@ -56,7 +62,7 @@ func receiptOf(q *web.Request, s sales.Sale) *receipt {
 	}
 	for _, l := range s.Lines {
 		r.Lines = append(r.Lines, receiptLine{
-			Name: l.Name, Detail: web.Decimal(l.Qty.String()) + " × " + q.Amount(int64(l.UnitPrice)), Total: q.Amount(int64(l.Amount)),
+			Name: l.Name, Detail: q.Number(l.Qty.String()) + " × " + q.Amount(int64(l.UnitPrice)), Total: q.Amount(int64(l.Amount)),
 		})
 	}
 	fact := func(label string, amount int64) web.Fact {
@@ -78,7 +84,7 @@ func receiptOf(q *web.Request, s sales.Sale) *receipt {
 		}
 	}
 	for _, t := range s.Taxes {
-		r.Taxes = append(r.Taxes, fact(q.T("till.receipt.tax."+s.TaxMode, web.Decimal(t.Rate.String())), int64(t.Amount)))
+		r.Taxes = append(r.Taxes, fact(q.T("till.receipt.tax."+s.TaxMode, q.Number(t.Rate.String())), int64(t.Amount)))
 	}
 	if s.CustomerName != nil {
 		r.Customer = *s.CustomerName

@@ -93,7 +93,7 @@ func (p *returnsPage) fill(q *web.Request, s sales.Sale, refusal error) {
 			continue
 		}
 		v := returnLine{
-			ID: l.ID.String(), Name: l.Name, Detail: q.T("till.returns.left", web.Decimal(left.String()), q.Amount(int64(l.UnitPrice))), Qty: q.Form.Get("qty." + l.ID.String()),
+			ID: l.ID.String(), Name: l.Name, Detail: q.T("till.returns.left", q.Number(left.String()), q.Amount(int64(l.UnitPrice))), Qty: q.Form.Get("qty." + l.ID.String()),
 		}
 		if v.Qty == "" {
 			v.Qty = "0"

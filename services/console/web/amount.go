@@ -10,59 +10,92 @@ import (
 // narrow separates groups of three digits, and does not break.
 const narrow = "\u202f"
 
+// Written is a number of the API, such as -1234.5, with these characters between groups of three digits and before the decimal places.
+func Written(number, group, point string) string {
+	sign := ""
+	if strings.HasPrefix(number, "-") {
+		sign, number = "−", number[1:]
+	}
+	whole, part, found := strings.Cut(number, ".")
+	var b strings.Builder
+	b.WriteString(sign)
+	for i, d := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteString(group)
+		}
+		b.WriteRune(d)
+	}
+	if found {
+		b.WriteString(point + part)
+	}
+	return b.String()
+}
+
+// PlainAmount is an amount in minor units of a currency as a number of the API: 1249 is 12.49.
+func PlainAmount(minor int64, currency string) string {
+	digits, text, sign := money.Digits(currency), strconv.FormatInt(minor, 10), ""
+	if minor < 0 {
+		sign, text = "-", text[1:]
+	}
+	if digits == 0 {
+		return sign + text
+	}
+	text = strings.Repeat("0", max(digits+1-len(text), 0)) + text
+	return sign + text[:len(text)-digits] + "." + text[len(text)-digits:]
+}
+
+// separators stand in numbers of the language between groups of three digits, and before decimal places. A request outside of an app is English.
+func (q *Request) separators() (group, point string) {
+	if q.app == nil {
+		return narrow, "."
+	}
+	return q.T("number.group"), q.T("number.point")
+}
+
+// Number is a number of the API, such as a quantity, as people of the language read it.
+func (q *Request) Number(text string) string {
+	group, point := q.separators()
+	return Written(text, group, point)
+}
+
 // Amount is money of the company as people read it: 1 234.50, without its currency.
 func (q *Request) Amount(minor int64) string {
-	digits := money.Digits(q.Company.Currency)
-	text := strconv.FormatInt(minor, 10)
-	sign := ""
-	if minor < 0 {
-		sign, text = "−", text[1:]
-	}
-	if n := digits + 1 - len(text); n > 0 {
-		text = strings.Repeat("0", n) + text
-	}
-	whole, part := text[:len(text)-digits], text[len(text)-digits:]
-	if part != "" {
-		part = "." + part
-	}
-	return sign + grouped(whole) + part
+	return q.Number(PlainAmount(minor, q.Company.Currency))
 }
 
 // Money is an amount with its currency.
 func (q *Request) Money(minor int64) string { return q.Amount(minor) + "\u00a0" + q.Company.Currency }
 
-// Decimal is a number of the API, such as a quantity, as people read it.
-func Decimal(text string) string {
-	sign := ""
-	if strings.HasPrefix(text, "-") {
-		sign, text = "−", text[1:]
-	}
-	whole, part, found := strings.Cut(text, ".")
-	if found {
-		part = "." + part
-	}
-	return sign + grouped(whole) + part
+// Typed is a number of the API as people of the language type it: 1234,5.
+func (q *Request) Typed(number string) string {
+	_, point := q.separators()
+	return strings.Replace(number, ".", point, 1)
 }
 
-func grouped(digits string) string {
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteString(narrow)
-		}
-		b.WriteRune(d)
+// Decimal is an amount as people type it: 1249 is 12.49.
+func (q *Request) Decimal(minor int64) string {
+	return q.Typed(PlainAmount(minor, q.Company.Currency))
+}
+
+// decimal is [Request.Decimal] for an amount of the API. What is no amount stays.
+func (q *Request) decimal(minor string) string {
+	n, err := strconv.ParseInt(minor, 10, 64)
+	if err != nil {
+		return minor
 	}
-	return b.String()
+	return q.Decimal(n)
 }
 
 // ParseAmount is an amount of money that somebody typed, such as 12.50 or 1 234,50, in minor units of the currency of the company, as the
 // API takes it: an int64. What cannot be read stays the text that was typed, so that the API says what is wrong.
 func (q *Request) ParseAmount(typed string) any {
-	text := strings.NewReplacer(" ", "", "\u00a0", "", narrow, "", "−", "-").Replace(strings.TrimSpace(typed))
-	whole, part, _ := strings.Cut(strings.Replace(text, ",", ".", 1), ".")
-	digits := money.Digits(q.Company.Currency)
-	unsigned := strings.TrimPrefix(whole, "-")
-	if unsigned == "" || len(part) > digits || strings.Trim(unsigned+part, "0123456789") != "" {
+	digits, thousands := money.Digits(q.Company.Currency), ""
+	if digits < 3 { // else three digits may be decimal places
+		thousands, _ = q.separators()
+	}
+	number, ok := parseNumber(typed, thousands)
+	whole, part, _ := strings.Cut(number, ".")
+	if !ok || len(part) > digits {
 		return typed
 	}
 	n, err := strconv.ParseInt(whole+part+strings.Repeat("0", digits-len(part)), 10, 64)
@@ -72,23 +105,40 @@ func (q *Request) ParseAmount(typed string) any {
 	return n
 }
 
-// Decimal is an amount as people type it: 1249 is 12.49.
-func (q *Request) Decimal(minor int64) string { return q.decimal(strconv.FormatInt(minor, 10)) }
+// ParseNumber is a number that somebody typed, with a comma or a point before its decimal places, as one of the API; ok is false if it
+// cannot be read. Groups of three digits may be separated by spaces, and by the other of the two characters.
+func ParseNumber(typed string) (number string, ok bool) { return parseNumber(typed, "") }
 
-// decimal is [Request.Decimal] for an amount of the API. What is no amount stays.
-func (q *Request) decimal(minor string) string {
-	n, err := strconv.ParseInt(minor, 10, 64)
-	if err != nil {
-		return minor
+// parseNumber is [ParseNumber] where the last separator, with three digits behind it, may be one of thousands.
+func parseNumber(typed, thousands string) (number string, ok bool) {
+	text := strings.NewReplacer(" ", "", "\u00a0", "", narrow, "", "−", "-").Replace(strings.TrimSpace(typed))
+	unsigned, negative := strings.CutPrefix(text, "-")
+	whole, part, groups := unsigned, "", thousands
+	if at := strings.LastIndexAny(unsigned, ".,"); at >= 0 && (unsigned[at:at+1] != thousands || len(unsigned)-at != len(thousands)+3) {
+		whole, part, groups = unsigned[:at], unsigned[at+1:], strings.Trim(".,", unsigned[at:at+1])
 	}
-	digits, sign := money.Digits(q.Company.Currency), ""
-	if n < 0 {
-		sign, n = "-", -n
+	if whole, ok = ungrouped(whole, groups); !ok || strings.Trim(whole+part, "0123456789") != "" {
+		return "", false
 	}
-	text := strconv.FormatInt(n, 10)
-	if digits == 0 {
-		return sign + text
+	if part != "" {
+		whole += "." + part
 	}
-	text = strings.Repeat("0", max(digits+1-len(text), 0)) + text
-	return sign + text[:len(text)-digits] + "." + text[len(text)-digits:]
+	if negative {
+		whole = "-" + whole
+	}
+	return whole, true
+}
+
+// ungrouped is a whole number without what separates its groups of three digits.
+func ungrouped(whole, separator string) (string, bool) {
+	groups := []string{whole}
+	if separator != "" {
+		groups = strings.Split(whole, separator)
+	}
+	for i, g := range groups {
+		if g == "" || len(groups) > 1 && (len(g) > 3 || i > 0 && len(g) != 3) {
+			return "", false
+		}
+	}
+	return strings.Join(groups, ""), true
 }

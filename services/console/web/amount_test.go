@@ -8,6 +8,14 @@ import (
 	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
+// inLanguage is a request of somebody who reads a language, in a company with a currency.
+func inLanguage(t *testing.T, lang, currency string) *Request {
+	t.Helper()
+	all, err := readTexts()
+	require.NoError(t, err)
+	return &Request{app: &App{texts: all}, lang: lang, Company: company.Company{Settings: company.Settings{Currency: currency}}}
+}
+
 func TestAmountsAreReadByPeople(t *testing.T) {
 	t.Parallel()
 	for currency, want := range map[string]map[int64]string{
@@ -15,13 +23,19 @@ func TestAmountsAreReadByPeople(t *testing.T) {
 		"JPY": {0: "0", 1234: "1\u202f234", -1: "−1"},
 		"KWD": {1: "0.001", 1234567: "1\u202f234.567"},
 	} {
-		q := &Request{Company: company.Company{Settings: company.Settings{Currency: currency}}}
+		q := inLanguage(t, "en", currency)
 		for minor, text := range want {
 			require.Equal(t, text, q.Amount(minor), "%d %s", minor, currency)
 			require.Equal(t, text+"\u00a0"+currency, q.Money(minor))
 		}
 	}
-	for number, text := range map[string]string{"0": "0", "12345.678": "12\u202f345.678", "-1000": "−1\u202f000", "999": "999"} {
-		require.Equal(t, text, Decimal(number))
+	for number, texts := range map[string][3]string{
+		"0": {"0", "0", "0"}, "12345.678": {"12\u202f345.678", "12.345,678", "12\u202f345,678"}, "-1000": {"−1\u202f000", "−1.000", "−1\u202f000"}, "999": {"999", "999", "999"},
+	} {
+		for i, lang := range []string{"en", "de", "ru"} {
+			require.Equal(t, texts[i], inLanguage(t, lang, "EUR").Number(number))
+		}
 	}
+	require.Equal(t, "1.234,56\u00a0EUR", inLanguage(t, "de", "EUR").Money(123456))
+	require.Equal(t, "12,50", inLanguage(t, "ru", "EUR").Decimal(1250))
 }

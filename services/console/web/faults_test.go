@@ -29,7 +29,7 @@ func TestFaultsAreSaidInTheLanguageOfThePerson(t *testing.T) {
 	faults.Add("startAt", apierr.Conflict, "must be before %s", "endAt")
 	err := faults.Err()
 	for field, text := range map[string]string{
-		"items[0].qty": "Bitte eine Zahl.", "name": "Höchstens 5 Zeichen; es sind 9.", "email": "Eine E-Mail-Adresse wie name@example.com.", "startAt": "Das passt nicht zu den anderen Angaben.", "note": "",
+		"items[0].qty": "Bitte eine Zahl wie 1234,5.", "name": "Höchstens 5 Zeichen; es sind 9.", "email": "Eine E-Mail-Adresse wie name@example.com.", "startAt": "Das passt nicht zu den anderen Angaben.", "note": "",
 	} {
 		require.Equal(t, text, q.FaultOf(err, field))
 	}

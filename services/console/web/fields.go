@@ -259,7 +259,7 @@ func (q *Request) valueText(s httpapi.Shape, v any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+		return q.Typed(strconv.FormatFloat(v, 'f', -1, 64))
 	case []any:
 		if inputType(s) == typeArea {
 			lines := make([]string, 0, len(v))
@@ -349,8 +349,8 @@ func (q *Request) parsed(s httpapi.Shape, text string) any {
 		}
 		return lines
 	case kind == "number":
-		if n := json.Number(strings.TrimSpace(text)); json.Valid([]byte(n)) {
-			return n
+		if n, ok := ParseNumber(text); ok && json.Valid([]byte(n)) {
+			return json.Number(n)
 		}
 	case kind == "datetime-local":
 		if t, err := time.ParseInLocation(localTime, text, q.Zone); err == nil {

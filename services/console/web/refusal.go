@@ -82,15 +82,15 @@ func (d details) fill(key, code string) (string, bool) {
 		return "", false
 	}
 	for alternative := range strings.SplitSeq(text, " | ") {
-		complete := true
-		filled := detail.ReplaceAllStringFunc(alternative, func(m string) string {
+		complete, values := true, []any{}
+		format := detail.ReplaceAllStringFunc(strings.ReplaceAll(alternative, "%", "%%"), func(m string) string {
 			parts := detail.FindStringSubmatch(m)
 			value := d.value(parts[1], parts[2], code)
-			complete = complete && value != ""
-			return value
+			complete, values = complete && value != "", append(values, value)
+			return "%s"
 		})
 		if complete {
-			return filled, true
+			return filled(d.q.lang, format, values), true
 		}
 	}
 	return "", false
@@ -136,7 +136,7 @@ func (d details) one(v any, kind string) string {
 		if n, err := v.Int64(); err == nil && kind == "money" {
 			return d.q.Money(n)
 		}
-		return Decimal(v.String())
+		return d.q.Number(v.String())
 	case string:
 		switch at, err := time.Parse(time.RFC3339, v); {
 		case kind == "time" && err == nil:

@@ -81,7 +81,7 @@ func (t texts) text(lang, key string, args ...any) string {
 	if len(args) == 0 {
 		return text
 	}
-	return fmt.Sprintf(text, args...)
+	return filled(lang, text, args)
 }
 
 // find is the text of a key, if there is one.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -67,7 +66,7 @@ func (q *Request) Words(message string) string {
 		for _, arg := range m[1:] {
 			args = append(args, arg)
 		}
-		return formatted(q.T(s.key), args)
+		return formatted(q.lang, q.T(s.key), args)
 	}
 	return sentence(message)
 }
@@ -75,12 +74,12 @@ func (q *Request) Words(message string) string {
 var verb = regexp.MustCompile(`%(\[[0-9]+\])?d`)
 
 // formatted is a text with arguments that are texts.
-func formatted(text string, args []any) string {
+func formatted(lang, text string, args []any) string {
 	text = verb.ReplaceAllString(text, "%${1}s")
 	if n := strings.Count(text, "%"); n < len(args) && !strings.Contains(text, "%[") {
 		args = args[:n]
 	}
-	return fmt.Sprintf(text, args...)
+	return filled(lang, text, args)
 }
 
 // CodeText is what an error says of a record, by its code if the catalog has a text for that.

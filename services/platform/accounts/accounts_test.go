@@ -322,6 +322,16 @@ func TestSecondFactor(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, recovery, recoveryCodes)
 
+	password, err := o.NewPassword(t.Context(), "password", word, email)
+	require.NoError(t, err)
+	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
+		token, _ := o.NewLink(ctx, tx, owner, email, Reset)
+		_, e, err := o.UseLink(ctx, tx, token, password, v)
+		if err == nil && !e.NeedsCode() {
+			return errors.New("a link goes past the second factor")
+		}
+		return err
+	}))
 	half := func() Session {
 		e, err := o.SignIn(t.Context(), Credentials{email, word}, v)
 		require.NoError(t, err)
@@ -404,10 +414,12 @@ func TestLinks(t *testing.T) {
 	e, err := o.SignIn(t.Context(), Credentials{email, word}, o.visit())
 	require.NoError(t, err)
 
-	_, _, err = use(link(Reset))
+	_, reset, err := use(link(Reset))
 	require.NoError(t, err)
 	_, err = o.Session(t.Context(), e.Token, o.visit())
 	require.ErrorIs(t, err, ErrSession, "another password ends all sessions")
+	_, err = o.Session(t.Context(), reset.Token, o.visit())
+	require.NoError(t, err, "who set it is signed in")
 	_, in, err := use(link(SignInLink))
 	require.NoError(t, err)
 	_, err = o.Session(t.Context(), in.Token, o.visit())

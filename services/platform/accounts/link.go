@@ -160,7 +160,7 @@ func (s *Service) findLink(ctx context.Context, q db.Querier, token string) (l L
 // UseLink uses a link up, and claims the address for the company: if it signs in to another one, that is [ErrAddressTaken]. Of an
 // invitation and a reset, it sets the password, and all sessions of the user end; who had one before is told what else signs
 // in. Passkeys, the link to a provider and the second factor stay: a link proves no more than that somebody reads the mails of the
-// address. Who opens a link of dev is signed in.
+// address. Who uses a link is signed in, as by the password that was just set: up to the second factor, if there is one.
 func (s *Service) UseLink(ctx context.Context, tx *db.Tx, token string, p Password, v Visit) (l Link, e Entered, err error) {
 	if l, err = s.findLink(ctx, tx, token); err != nil {
 		return l, e, err
@@ -179,7 +179,11 @@ func (s *Service) UseLink(ctx context.Context, tx *db.Tx, token string, p Passwo
 	if l.Kind == Reset || before.password != nil {
 		err = s.tellReset(ctx, tx, l)
 	}
-	return l, e, err
+	stage := stageFull
+	if before.totp != nil {
+		stage = stageCode
+	}
+	return l, begin(tx, l.Owner, stage, "", v), err
 }
 
 // sqlSelectOtherWays reads what signs in to an account without its password.

@@ -29,6 +29,8 @@
     }
     busy = false;
   };
+  // What waits is sent again without anybody.
+  for (const type of ["htmx:responseError", "htmx:sendError"]) document.addEventListener(type, (e) => { if (e.target.id === "count" && [0, 429, 500, 502, 503, 504].includes(e.detail.xhr.status)) e.preventDefault(); });
   const count = (code) => {
     const field = form().elements.code;
     field.value = "";

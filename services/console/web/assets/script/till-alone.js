@@ -16,6 +16,7 @@ if (unsent) {
   };
   const now = () => new Date(Date.now() + ahead).toISOString();
   const number = (text) => Number(String(text).replace(",", ".")) || 0;
+  const shown = (text) => String(text).replace(".", (1.5).toLocaleString(document.documentElement.lang)[1]);
   const says = (what, shown) => { unsent.querySelector(`[data-says=${what}]`).hidden = !shown; show(); };
 
   // What waits.
@@ -85,10 +86,10 @@ if (unsent) {
     for (const li of cart().querySelectorAll("li")) {
       const value = (name) => li.querySelector(`[name^="${name}."]`).value;
       const all = Math.round(number(value("price") || li.dataset.unit) * number(value("qty")) * one), due = all - Math.round(all * number(value("discount")) / 100);
-      li.querySelector(".amount").textContent = (due / one).toFixed(digits);
+      li.querySelector(".amount").textContent = shown((due / one).toFixed(digits));
       minor += due;
     }
-    const text = (minor / one).toFixed(digits);
+    const text = shown((minor / one).toFixed(digits));
     for (const at of cart().querySelectorAll("[data-sum]")) at.textContent = text;
     for (const button of cart().querySelectorAll("[data-alone-pay]")) button.disabled = !cart().querySelector("li");
     return text;
@@ -113,7 +114,7 @@ if (unsent) {
     for (const [name, value] of line) li.querySelector(`[name^="${name}."]`).value = value;
     li.querySelector(`[name^="qty."]`).value = "1";
     li.querySelector("summary b").textContent = line.get("name");
-    li.querySelector(".sub").textContent = button.unit;
+    li.querySelector(".sub").textContent = shown(button.unit);
     const emoji = line.get("picture") ?? "";
     li.querySelector(".pic").textContent = emoji && emoji.length < 20 ? emoji : line.get("name").slice(0, 1); // an image has an id, and is not there
     li.dataset.unit = button.unit;
@@ -189,6 +190,7 @@ if (unsent) {
     document.addEventListener(type, (e) => {
       const status = e.detail.xhr?.status ?? 0, path = e.detail.requestConfig?.path ?? "";
       if (!form()?.contains(e.target) || !path.startsWith(new URL(form().action).pathname) || (status !== 0 && status < 502)) return;
+      e.preventDefault();
       const taking = e.target.value === "take" ? e.detail.requestConfig.formData : undefined;
       leave();
       instead(e.target, taking);
