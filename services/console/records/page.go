@@ -26,6 +26,7 @@ type recordPage struct {
 	Facts    []web.Fact // of the first tab
 	Gauges   []web.Gauge
 	Gallery  *web.Gallery
+	Files    *filesCard
 	Sections []section
 	Told     []web.Told
 	Untold   web.Empty
