@@ -105,3 +105,48 @@ func TestPicturesOfProducts(t *testing.T) {
 	found := v.ask(http.MethodPost, "/c/"+s.id.String()+"/orders/new", url.Values{"p": {"Helmet"}, "do": {"find"}}).body
 	require.Contains(t, found, "/pictures/"+b+"/small")
 }
+
+// Files of any kind are added to orders, saved, removed and brought back; who only looks changes none.
+func TestFilesOfOrders(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.emptyShop()
+	c := p.calls(s)
+	order, _ := c.do(http.MethodPost, "/orders", map[string]any{"items": []any{map[string]any{"kind": "custom", "name": "Work", "unitPrice": 100}}})["id"].(string)
+	v, page := p.signedIn(s.people["owner"]), "/c/"+s.id.String()+"/orders/"+order
+	attached := func() (all []any) {
+		all, _ = c.do(http.MethodGet, "/orders/"+order, nil)["attachmentFileIds"].([]any)
+		return all
+	}
+	contract := []byte("%PDF-1.7\nthe contract")
+	got := v.upload(page+"/files", nil, "file", "Vertrag <1>.pdf", contract)
+	require.Equal(t, page+"#files", got.location, got.body)
+	got = v.upload(page+"/files", nil, "file", "run.pdf", []byte("MZ\x90\x00\x03"))
+	require.Equal(t, page+"?file=format#files", got.location, got.body)
+	v.upload(page+"/files", nil, "file", "one.png", pngOf(t, 30, 20))
+	all := attached()
+	require.Len(t, all, 2)
+	first, _ := all[0].(string)
+	shown := v.ask(http.MethodGet, page+"?file=format", nil)
+	for _, text := range []string{"Vertrag &lt;1&gt;.pdf", "PDF", "one.png", "Files of this kind are not taken", "/files/" + first, "files-add"} {
+		require.Contains(t, shown.body, text)
+	}
+	file := v.ask(http.MethodGet, "/c/"+s.id.String()+"/files/"+first, nil)
+	require.Equal(t, []string{string(contract), "application/pdf", "nosniff"}, []string{file.body, file.header.Get("Content-Type"), file.header.Get("X-Content-Type-Options")})
+	require.Contains(t, file.header.Get("Content-Disposition"), "attachment; filename=")
+
+	got = v.ask(http.MethodPost, page+"/files/change", url.Values{"drop": {first}})
+	require.Equal(t, page+"?at=0&gone="+first+"#files", got.location, got.body)
+	require.Equal(t, all[1:], attached())
+	require.Contains(t, v.ask(http.MethodGet, page+"?gone="+first+"&at=0", nil).body, `name="restore" value="`+first+` 0"`)
+	v.ask(http.MethodPost, page+"/files/change", url.Values{"restore": {first + " 0"}})
+	require.Equal(t, all, attached())
+
+	viewer := p.signedIn(s.people["viewer"])
+	looked := viewer.ask(http.MethodGet, page, nil)
+	require.Contains(t, looked.body, "one.png")
+	require.NotContains(t, looked.body, "files-add")
+	require.Equal(t, http.StatusForbidden, viewer.ask(http.MethodPost, page+"/files/change", url.Values{"drop": {first}}).status)
+	stranger := p.emptyShop()
+	require.Equal(t, http.StatusNotFound, p.signedIn(stranger.people["owner"]).ask(http.MethodGet, "/c/"+stranger.id.String()+"/files/"+first, nil).status)
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/services/roles/rolestest"
@@ -16,6 +17,7 @@ import (
 type customers struct {
 	rolestest.Client
 	node           *rolestest.Node
+	company        tenant.ID
 	ann, bo, shift string
 }
 
@@ -24,7 +26,7 @@ func newCustomers(t *testing.T) customers {
 	n := rolestest.NewNode(dbtest.Open(t), rolestest.Alone())
 	owner, err := n.CreateCompany(t.Context(), company.NewCompany{Name: t.Name(), Plan: "business", Currency: "EUR", CountryPrefix: "+49"})
 	require.NoError(t, err)
-	c := customers{node: n, Client: n.Client(n.Issue(t, owner.ID, []string{"*:write"}).Text)}
+	c := customers{node: n, company: owner.ID, Client: n.Client(n.Issue(t, owner.ID, []string{"*:write"}).Text)}
 	c.ann = c.OK(t, "POST", "/clients", `{"kind":"individual","displayName":"Ann","phone":"+49 30 1234567","email":"ann@example.com"}`).ID(t)
 	c.bo = c.OK(t, "POST", "/clients", `{"kind":"individual","displayName":"Bo","phone":"+49 30 7654321","email":"bo@example.com"}`).ID(t)
 	c.shift = c.OK(t, "POST", "/shifts/open", `{"openingCash":0}`).ID(t)

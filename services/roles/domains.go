@@ -193,6 +193,7 @@ func NewDomains(d *db.DB, cfg DomainConfig) *Domains {
 	all.Clients = add(all, clients.Domain(), clients.New(clients.Config{
 		DB: d, Lists: all.Lists, Users: all.Company, Items: items,
 		Follow: []document.Follow{orders.OfClient(), invoices.OfClient(), deals.OfClient(), sales.OfClient(), leads.OfClient(), scheduling.OfClient(), calendar.OfClient()},
+		Forget: forgotten(),
 	}), withAPI, withAdminAPI, withJobs)
 	add(all, codes.Domain(), codes.New(d), withAPI, withAdminAPI, withDemo)
 	letters := paper.Letters{
@@ -443,4 +444,16 @@ func (all *Domains) SetStock(ctx context.Context, tx *db.Tx, id tenant.ID, produ
 // DemoCaller may sell what is not in stock, as demo and load data do.
 func DemoCaller(id tenant.ID) access.Caller {
 	return access.Caller{Principal: &access.Principal{Company: id, Subscriptions: access.MaxSubscriptions, Settings: access.Settings{StockPolicy: access.StockAllowNegative}}}
+}
+
+// forgotten is what is kept of clients beside their records.
+func forgotten() []clients.Forget {
+	all := []clients.Forget{{Of: orders.OfClient(), Write: orders.ForgetMailed}}
+	for _, of := range []document.Follow{orders.OfClient(), sales.OfClient(), scheduling.OfClient()} {
+		all = append(all, clients.Forget{Of: of, Write: ownermail.ForgetCustomers, At: true})
+	}
+	for _, of := range clients.OwnRecords() {
+		all = append(all, clients.Forget{Of: of, Write: audit.ForgetRecords})
+	}
+	return all
 }

@@ -147,6 +147,7 @@ type Op struct {
 	Headers     map[string]string // of success, of this operation alone: name → meaning; see [Header]
 	Deprecation *Deprecation      // nil = it is here to stay
 	Secret      bool              // the response shows a secret: it is stored encrypted
+	Discreet    bool              // the record of the change has neither the body nor what was before: personal data that nobody could remove there
 	Records     string            // path below which a created record is read; default Path
 	AlsoCreates bool              // 201 is a success, too: the record was created
 	StartsJob   bool              // 202 with a job is a success, too: the work goes on in the background

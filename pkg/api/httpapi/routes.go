@@ -71,6 +71,9 @@ func Uploads(limit int, media ...string) Edit {
 	return func(op *Op) { op.MaxBody, op.Uploads = limit, media }
 }
 
+// Discreet keeps personal data out of the record of the change: the body, and what was before.
+func Discreet(op *Op) { op.Discreet = true }
+
 // AcceptSignedURL lets requests in without a token.
 func AcceptSignedURL(g SignedURL) Edit { return func(op *Op) { op.SignedURL = g } }
 

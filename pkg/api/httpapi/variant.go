@@ -164,7 +164,7 @@ func (r *request) audit(tx *db.Tx, body any) error {
 	c := AdminChange{
 		At: tx.Now(), Operator: r.call.TokenName, Operation: r.op.ID, Company: r.call.Company, RequestID: r.id, Entity: r.entity(body),
 	}
-	if len(r.body.Raw) > 0 {
+	if len(r.body.Raw) > 0 && !r.op.Discreet {
 		tree, err := r.body.Tree()
 		if err != nil {
 			return err
@@ -175,6 +175,9 @@ func (r *request) audit(tx *db.Tx, body any) error {
 	}
 	if err := c.describe(tx, body); err != nil {
 		return err
+	}
+	if r.op.Discreet {
+		c.Before = nil
 	}
 	return keep(tx, c)
 }

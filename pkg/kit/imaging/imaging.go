@@ -82,7 +82,8 @@ func prefix(magic string) func([]byte) bool {
 // Field is the field that errors of this package name: the body of the request.
 const Field = "body"
 
-var errFormat = apierr.InvalidField(Field, apierr.Format, "must be a JPEG, PNG, GIF or WebP image; its first bytes are those of none of them")
+// ErrFormat is the error of what is no image at all.
+var ErrFormat = apierr.InvalidField(Field, apierr.Format, "must be a JPEG, PNG, GIF or WebP image; its first bytes are those of none of them")
 
 // Inspect reads what an image is, without decoding it. What is not an image, or too large a one, is a 400.
 func Inspect(raw io.ReadSeeker) (Info, error) {
@@ -96,7 +97,7 @@ func Inspect(raw io.ReadSeeker) (Info, error) {
 			return f.inspect(raw)
 		}
 	}
-	return Info{}, errFormat
+	return Info{}, ErrFormat
 }
 
 func (f format) inspect(raw io.ReadSeeker) (Info, error) {

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,16 +36,56 @@ func Known(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID
 // Check adds the references of a record to files, which a field of it has now, to those that are looked up: 404 FILE_NOT_FOUND. A list is
 // a field whose name has its index.
 func Check(refs *reference.Set, field string, before, now []uuid.UUID) {
+	check(refs, field, before, now, Known)
+}
+
+// CheckImages is [Check] for a field that takes images only: a document is 400 FORMAT.
+func CheckImages(refs *reference.Set, field string, before, now []uuid.UUID) {
+	check(refs, field, before, now, images(func(id uuid.UUID) string { return indexed(field, slices.Index(now, id)) }))
+}
+
+// CheckImage is [CheckImages] for a field that is not a list.
+func CheckImage(refs *reference.Set, field string, before, now *uuid.UUID) {
+	refs.Add(Entity, field, before, now, images(func(uuid.UUID) string { return field }))
+}
+
+func check(refs *reference.Set, field string, before, now []uuid.UUID, known reference.Known) {
 	for i, id := range now {
 		if !slices.Contains(before, id) {
-			refs.Add(Entity, fmt.Sprintf("%s[%d]", field, i), nil, &id, Known)
+			refs.Add(Entity, indexed(field, i), nil, &id, known)
 		}
 	}
 }
 
-// CheckOne is [Check] for a field that is not a list.
-func CheckOne(refs *reference.Set, field string, before, now *uuid.UUID) {
-	refs.Add(Entity, field, before, now, Known)
+func indexed(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
+
+const sqlSelectTypes = `SELECT id, media_type FROM files WHERE company_id = $1 AND id = ANY($2::UUID[])`
+
+// images is [Known] that refuses documents, with the name of the field that has one.
+func images(field func(id uuid.UUID) string) reference.Known {
+	return func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
+		types, err := db.Map[uuid.UUID, string](ctx, q, "look up images", sqlSelectTypes, company, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if media, found := types[id]; found && !strings.HasPrefix(media, "image/") {
+				return nil, apierr.InvalidField(field(id), apierr.Format, "must be an image; the file is a document of type %s", media)
+			}
+		}
+		return slices.Collect(maps.Keys(types)), nil
+	}
+}
+
+// Repeated returns 400 CONFLICT if a list names a file twice.
+func Repeated(field string, ids []uuid.UUID) error {
+	var faults apierr.Fields
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			faults.Add(indexed(field, i), apierr.Conflict, "is a duplicate; name each file once")
+		}
+	}
+	return faults.Err()
 }
 
 // One returns the files of a field that is not a list.
@@ -66,11 +108,11 @@ ON CONFLICT (company_id, file_id, entity, record_id) DO NOTHING`)
 	sqlRelease    = fileBlobs.Update(`SET due_at = $3 WHERE company_id = $1 AND file_id = ANY($2::UUID[])`)
 )
 
-// Record queues what has changed in the references of a record, such as a product, to files. If one of them is deleted at the same time,
-// the transaction fails with 404 FILE_NOT_FOUND.
-func Record(tx *db.Tx, company tenant.ID, entity string, record uuid.UUID, before, now []uuid.UUID) {
+// Record queues what has changed in the references of a record, such as a product, to files by a field. If one of them is deleted at the
+// same time, the transaction fails with 404 FILE_NOT_FOUND.
+func Record(tx *db.Tx, company tenant.ID, entity, field string, record uuid.UUID, before, now []uuid.UUID) {
 	for _, id := range without(now, before) {
-		tx.Queue(sqlInsertUse, company, id, entity, record).OnConstraint("file_uses_file_fkey", apierr.ReferenceNotFound(Entity, "photoFileId", id.String()))
+		tx.Queue(sqlInsertUse, company, id, entity, record).OnConstraint("file_uses_file_fkey", apierr.ReferenceNotFound(Entity, field, id.String()))
 	}
 	if gone := without(before, now); len(gone) > 0 {
 		tx.Queue(sqlDeleteUses, company, entity, record, gone)

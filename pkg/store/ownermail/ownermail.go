@@ -112,6 +112,14 @@ func AddTo(_ context.Context, tx *db.Tx, company tenant.ID, address string, n No
 	return nil
 }
 
+// ForgetCustomers returns a write that forgets to whom mails about records were sent, and what they said; those that wait are not sent.
+// ids selects the records, as document.Follow has it.
+func ForgetCustomers(ids string) db.Write {
+	return notices.Update(`SET recipient = '', subject = '', body = '', error = NULL, file_name = NULL, file_media = NULL, file_bytes = NULL,
+  status = CASE WHEN status = 'pending' THEN 'suppressed' ELSE status END, ended_at = COALESCE(ended_at, $3)
+WHERE company_id = $1 AND kind LIKE '` + Customer + `%' AND record_id IN (` + ids + `)`)
+}
+
 func wrap(n Notice, err error) error {
 	if err != nil {
 		return fmt.Errorf("add notice %s: %w", n.Kind, err)

@@ -117,9 +117,9 @@ func (s *Service) references(l *lookup, before, p Product, sent ProductInput) re
 	refs.Add("TAX_RATE", "taxRateId", before.TaxRateID, p.TaxRateID, s.cfg.TaxRates)
 	refs.Add("SUPPLIER", "defaultSupplierId", before.DefaultSupplierID, p.DefaultSupplierID, s.cfg.Suppliers)
 	if sent.PhotoFileIDs != nil {
-		fileuse.Check(&refs, "photoFileIds", before.PhotoFileIDs, p.PhotoFileIDs)
+		fileuse.CheckImages(&refs, "photoFileIds", before.PhotoFileIDs, p.PhotoFileIDs)
 	} else {
-		fileuse.CheckOne(&refs, "photoFileId", before.PhotoFileID, p.PhotoFileID)
+		fileuse.CheckImage(&refs, "photoFileId", before.PhotoFileID, p.PhotoFileID)
 	}
 	return refs
 }

@@ -94,7 +94,7 @@ func (s *Service) changeProduct(
 // reserve updates what the product reserves, the files that it refers to, and what filters find, to match its new state.
 func (p Product) reserve(tx *db.Tx, before Product) {
 	p.names().Claim(tx, p.CompanyID, before.names())
-	fileuse.Record(tx, p.CompanyID, usedByProduct, p.ID, before.PhotoFileIDs, p.PhotoFileIDs)
+	fileuse.Record(tx, p.CompanyID, usedByProduct, "photoFileIds", p.ID, before.PhotoFileIDs, p.PhotoFileIDs)
 	indexValues(tx, p.CompanyID, p.ID, p.ID, before.Attributes, p.Attributes)
 }
 

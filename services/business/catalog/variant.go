@@ -324,7 +324,7 @@ func (s *Service) completeVariant(ctx context.Context, q db.Querier, p Product, 
 // reserveVariant updates what a stored variant reserves and what filters find.
 func reserveVariant(tx *db.Tx, p Product, before, v ProductVariant) {
 	v.names().Claim(tx, p.CompanyID, before.names())
-	fileuse.Record(tx, p.CompanyID, usedByVariant, v.ID, before.photosOf(), v.photosOf())
+	fileuse.Record(tx, p.CompanyID, usedByVariant, "photoFileId", v.ID, before.photosOf(), v.photosOf())
 	indexValues(tx, p.CompanyID, p.ID, v.ID, before.Values, v.Values)
 }
 
@@ -352,7 +352,7 @@ func settleVariant(ctx context.Context, tx *db.Tx, p Product, before ProductVari
 	var defs map[uuid.UUID]AttributeDefinition
 	var others []ProductVariant
 	var refs reference.Set
-	fileuse.CheckOne(&refs, "photoFileId", before.PhotoFileID, v.PhotoFileID)
+	fileuse.CheckImage(&refs, "photoFileId", before.PhotoFileID, v.PhotoFileID)
 	reads := append(refs.Reads(p.CompanyID), v.names().Checks(p.CompanyID, before.names())...)
 	reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
 		others, err = readVariants(ctx, q, p.CompanyID, p.ID)

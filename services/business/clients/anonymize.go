@@ -43,18 +43,19 @@ func (s *Service) Anonymize(ctx context.Context, tx *db.Tx, by access.Caller, id
 			return nil
 		}
 		at := jsontype.At(tx.Now())
-		c.anonymize(at)
+		c.anonymize(tx, at)
 		all, err := db.Collect(ctx, tx, "select merged clients", pgx.RowTo[uuid.UUID], sqlSelectMerged, by.Company, id)
 		if err != nil {
 			return err
 		}
 		for _, other := range all {
-			_, err := table.Change(ctx, tx, by.Unconditional(), other, func(_ Client, c *Client) error { c.anonymize(at); return nil })
+			_, err := table.Change(ctx, tx, by.Unconditional(), other, func(_ Client, c *Client) error { c.anonymize(tx, at); return nil })
 			if err != nil {
 				return err
 			}
 		}
 		all = append(all, id)
+		s.forget(tx, by.Company, all) // before the records are deleted that it goes by
 		tx.Queue(sqlDeleteAddresses, by.Company, all)
 		tx.Queue(sqlDeleteAssets, by.Company, all)
 		tx.Queue(sqlClearPointNotes, by.Company, all)
@@ -64,7 +65,8 @@ func (s *Service) Anonymize(ctx context.Context, tx *db.Tx, by access.Caller, id
 }
 
 // anonymize keeps the terms of trade and the standing of the client, and nothing that tells who the client is.
-func (c *Client) anonymize(at jsontype.Time) {
+func (c *Client) anonymize(tx *db.Tx, at jsontype.Time) {
+	c.Attached.Forget(tx, c.CompanyID, usedByClient, c.ID)
 	c.Fields = Fields{
 		Card: Card{
 			Kind: c.Kind, DisplayName: anonymousName, GroupID: c.GroupID, PriceListID: c.PriceListID, CreditLimit: c.CreditLimit,

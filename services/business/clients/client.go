@@ -9,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/fileuse"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 )
@@ -59,6 +60,7 @@ type Card struct {
 // Fields are the fields that API clients set.
 type Fields struct {
 	Card
+	fileuse.Attached
 	TelegramChatID   *string        `json:"telegramChatId" maxLength:"64"`
 	WhatsappPhone    *string        `json:"whatsappPhone" maxLength:"32" doc:"null = same as phone"`
 	KPP              *string        `json:"kpp" maxLength:"32"`

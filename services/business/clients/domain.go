@@ -22,7 +22,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "CLIENT_BALANCE_OUT_OF_RANGE", Advice: "The client's balance would exceed the largest amount that can be stored. Check the amounts of the order."},
 			{Status: 409, Code: "CLIENT_ANONYMIZED", Advice: "The personal data of the client was removed, which is final. Create another client."},
 			{Status: 409, Code: "CLIENT_MERGED", Advice: "The client was merged into the one in meta.mergedIntoId. Use that from now on."},
-			{Status: 409, Code: "CLIENT_MERGE_LIMIT_REACHED", Advice: "At most 1 000 clients can be merged into one."},
+			{Status: 409, Code: "CLIENT_MERGE_LIMIT_REACHED", Advice: "At most 1 000 clients can be merged into one, and both together can have 20 attachments; meta.limit says which bound it was. Remove attachments, or merge fewer clients."},
 			{Status: 409, Code: "CLIENT_GROUP_IN_USE", Advice: "Clients belong to the group; meta.clients counts them. Assign them to another group first."},
 			{Status: 409, Code: "PRICE_LIST_IN_USE", Advice: "Clients or groups have the price list; meta counts both. Assign them another one first."},
 			{Status: 409, Code: "LOYALTY_POINTS_OUT_OF_RANGE", Advice: "The client would have more points than can be stored; meta.points is what there is. Add less."},

@@ -97,8 +97,8 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.CommandWith(r, "/clients/{id}/merge", "mergeClient", "Merge a client into another one", s.Merge, httpapi.Answers(http.StatusAccepted),
 		httpapi.Doc("Makes the client in the path the same as `intoId`, for good: balance, points, and fields that the other one lacks go there at once, addresses, interactions and documents follow by a job. "+
 			"Fails with `CLIENT_NOT_FOUND`, `CLIENT_MERGED`, `CLIENT_ANONYMIZED`, `CLIENT_ARCHIVED` for `intoId`, `CLIENT_MERGE_LIMIT_REACHED`, and `JOB_LIMIT_REACHED`."))
-	httpapi.Command(r, "/clients/{id}/anonymize", "anonymizeClient", "Anonymize a client", s.Anonymize,
-		httpapi.Doc("Removes names, contacts, addresses, assets, tags and texts for good, and keeps amounts and documents; a repeat changes nothing. "+
+	httpapi.Command(r, "/clients/{id}/anonymize", "anonymizeClient", "Anonymize a client", s.Anonymize, httpapi.Discreet,
+		httpapi.Doc("Removes names, contacts, addresses, assets, attachments, tags and texts for good, and keeps amounts and documents; a repeat changes nothing. "+
 			"Fails with `CLIENT_NOT_FOUND`."))
 	httpapi.ListIn(r, "/clients/{id}/interactions", "listClientInteractions", "List the interactions with a client", s.Interactions,
 		httpapi.Doc("Calls, e-mails, messages, meetings and notes, the latest `occurredAt` first; `type` takes several kinds. "+

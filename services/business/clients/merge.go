@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/fileuse"
 	"github.com/tradegrid/tradegrid/pkg/store/job"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/document"
@@ -62,6 +63,7 @@ func (s *Service) Merge(ctx context.Context, tx *db.Tx, by access.Caller, id uui
 	into.absorb(&from)
 	into.Balance, into.Points = into.Balance+balance, into.Points+points
 	from.Status, from.MergedIntoID, from.Balance, from.Points = StatusArchived, &into.ID, 0, 0
+	handOver(tx, &from, &into)
 	if err := table.Store(ctx, tx, by, before, &from, merged); err != nil { // first: its external id becomes free
 		return job.Record{}, err
 	}
@@ -147,6 +149,10 @@ func checkMerge(ctx context.Context, tx *db.Tx, from, into *Client) error {
 		return apierr.StateConflict("LOYALTY_POINTS_OUT_OF_RANGE", "the clients have %d and %d points, and one can have at most %d", from.Points, into.Points, int64(maxPoints)).
 			With("points", into.Points)
 	}
+	if n := len(union(into.AttachmentFileIDs, from.AttachmentFileIDs)); n > fileuse.MaxAttached {
+		return apierr.StateConflict("CLIENT_MERGE_LIMIT_REACHED", "the clients have %d attachments together, and one can have at most %d; remove some first", n, fileuse.MaxAttached).
+			With("limit", fileuse.MaxAttached).With("field", "attachmentFileIds")
+	}
 	var n int
 	if err := tx.QueryRow(ctx, sqlCountMerged, from.CompanyID, []uuid.UUID{from.ID, into.ID}).Scan(&n); err != nil {
 		return fmt.Errorf("count merged clients: %w", err)
@@ -155,6 +161,26 @@ func checkMerge(ctx context.Context, tx *db.Tx, from, into *Client) error {
 		return apierr.StateConflict("CLIENT_MERGE_LIMIT_REACHED", "%d clients were merged into these two, which is the most that one can be", n).With("limit", maxMerged)
 	}
 	return nil
+}
+
+// handOver gives the attachments of a client to the one that it is merged into: a merged client cannot be changed, so that nobody could
+// remove them there.
+func handOver(tx *db.Tx, from, into *Client) {
+	own, given := into.Attached, from.Attached
+	into.AttachmentFileIDs, from.AttachmentFileIDs = union(own.AttachmentFileIDs, given.AttachmentFileIDs), nil
+	into.Attached.Keep(tx, into.CompanyID, usedByClient, into.ID, own)
+	from.Attached.Keep(tx, from.CompanyID, usedByClient, from.ID, given)
+}
+
+// union are the ids of a, and those of b that a has not.
+func union(a, b []uuid.UUID) []uuid.UUID {
+	all := slices.Clone(a)
+	for _, id := range b {
+		if !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return all
 }
 
 // absorb takes over what the client lacks and the other one has. The other one gives up its external id if that is taken over.

@@ -302,7 +302,7 @@ func TestAnonymize(t *testing.T) {
 			require.Equal(t, was, gone[field], field)
 		case field == "displayName":
 			require.Equal(t, "Anonymized client", gone[field])
-		case field == "tags", field == "metadata":
+		case field == "tags", field == "metadata", field == "attachmentFileIds":
 			require.Empty(t, gone[field])
 		case field == "marketingConsent":
 			require.Equal(t, false, gone[field])

@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/fileuse"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/pkg/store/reference"
@@ -35,20 +36,58 @@ type Config struct {
 	Items Items // only needed to set prices
 
 	Follow []document.Follow // records of other domains that belong to clients
+	Forget []Forget          // what other rooms keep of clients
+}
+
+// Forget removes personal data that is kept beside the records of clients, such as of their orders, when they are anonymized.
+type Forget struct {
+	Of    document.Follow
+	Write func(ids string) db.Write // see [document.Follow.Forget]
+	At    bool                      // the third parameter is the time
+}
+
+// OwnRecords are the records of clients, as others that follow them: clients themselves, addresses, assets and interactions.
+func OwnRecords() []document.Follow {
+	return append(ownFollow(), document.FollowIn(clients, "id"))
+}
+
+func ownFollow() []document.Follow {
+	return []document.Follow{
+		document.FollowIn(clientAddresses, "client_id"), document.FollowIn(clientAssets, "client_id"), document.FollowIn(clientInteractions, "client_id"),
+	}
+}
+
+// forget queues the removal of what is kept beside the records of clients.
+func (s *Service) forget(tx *db.Tx, company tenant.ID, ids []uuid.UUID) {
+	for _, f := range s.forgets {
+		args := []any{company, ids}
+		if f.at {
+			args = append(args, tx.Now())
+		}
+		tx.Queue(f.sql, args...)
+	}
+}
+
+type forgetting struct {
+	sql db.Write
+	at  bool
 }
 
 // Service manages the clients of all companies.
 type Service struct {
 	cfg    Config
 	follow []document.Follow // all kinds of records that belong to clients
+
+	forgets []forgetting
 }
 
 // New returns a service.
 func New(cfg Config) *Service {
-	own := []document.Follow{
-		document.FollowIn(clientAddresses, "client_id"), document.FollowIn(clientAssets, "client_id"), document.FollowIn(clientInteractions, "client_id"),
+	s := &Service{cfg: cfg, follow: append(ownFollow(), cfg.Follow...)}
+	for _, f := range cfg.Forget {
+		s.forgets = append(s.forgets, forgetting{f.Of.Forget(f.Write), f.At})
 	}
-	return &Service{cfg: cfg, follow: append(own, cfg.Follow...)}
+	return s
 }
 
 // List returns a page of clients. The search also matches the digits of phone numbers.
@@ -96,12 +135,20 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fi
 	if err := s.settle(ctx, tx, by.Company, Client{}, &c); err != nil {
 		return Client{}, err
 	}
-	return table.Create(ctx, tx, by, c, created)
+	c, err := table.Create(ctx, tx, by, c, created)
+	if err != nil {
+		return c, err
+	}
+	c.Attached.Keep(tx, by.Company, usedByClient, c.ID, fileuse.Attached{})
+	return c, nil
 }
+
+// usedByClient is the entity of references to files.
+const usedByClient = "client"
 
 // Update changes a client, unless it is anonymized or was merged. If nothing differs, there is no new version and no event.
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Client, error) {
-	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil || v.ExternalID != nil {
+	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil || v.ExternalID != nil || v.AttachmentFileIDs != nil {
 		tx.ReadsMore()
 	}
 	return table.Change(ctx, tx, by, id, func(before Client, c *Client) error {
@@ -112,7 +159,11 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		if err := keepExternal(ctx, tx, by.Company, &before, c); err != nil {
 			return err
 		}
-		return s.settle(ctx, tx, by.Company, before, c)
+		if err := s.settle(ctx, tx, by.Company, before, c); err != nil {
+			return err
+		}
+		c.Attached.Keep(tx, by.Company, usedByClient, id, before.Attached)
+		return nil
 	}, updated)
 }
 
@@ -155,7 +206,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, befo
 			c.ConsentAt, c.ConsentSource = &at, &source
 		}
 	}
-	return s.checkReferences(ctx, tx, company, before.Card, c.Card)
+	return s.checkReferences(ctx, tx, company, before.Fields, c.Fields)
 }
 
 // nameAssigned fills in the names of the assigned users.
@@ -165,10 +216,13 @@ func nameAssigned[T any](ctx context.Context, s *Service, company tenant.ID, ite
 }
 
 // checkReferences returns an error if a referenced record does not exist in the company.
-func (s *Service) checkReferences(ctx context.Context, q db.Querier, company tenant.ID, before, c Card) error {
+func (s *Service) checkReferences(ctx context.Context, q db.Querier, company tenant.ID, before, c Fields) error {
 	var refs reference.Set
 	refs.Add("USER", "assignedToId", before.AssignedToID, c.AssignedToID, s.cfg.Users.KnownUsers)
 	refs.Add("CLIENT_GROUP", "groupId", before.GroupID, c.GroupID, groups.Known)
 	refs.Add("PRICE_LIST", "priceListId", before.PriceListID, c.PriceListID, priceLists.Known)
+	if err := c.Attached.LookUp(&refs, before.Attached); err != nil {
+		return err
+	}
 	return refs.Check(ctx, q, company)
 }

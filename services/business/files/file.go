@@ -1,7 +1,6 @@
 package files
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -26,17 +25,19 @@ const files = db.Table("files")
 // MaxSize is how many bytes a file may have; see docs/reference/limits.md#uploads.
 const MaxSize = 10 << 20
 
-// File is an image that a company has uploaded; see docs/reference/files.md. Its content never changes.
+// File is an image or a document that a company has uploaded; see docs/reference/files.md. Its content never changes.
 type File struct {
 	record.Key
 	Name       string      `json:"name" search:"text"`
-	MediaType  string      `json:"mediaType" enum:"image/jpeg,image/png,image/gif,image/webp" doc:"what the content is, whatever was declared"`
+	MediaType  string      `json:"mediaType" enum:"image/jpeg,image/png,image/gif,image/webp,application/pdf,text/plain,text/csv,application/vnd.openxmlformats-officedocument.wordprocessingml.document,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet,application/vnd.oasis.opendocument.text,application/vnd.oasis.opendocument.spreadsheet" doc:"what the content is, whatever was declared"`
 	Size       int64       `json:"size" doc:"bytes of the original"`
-	Width      int32       `json:"width" doc:"pixels, as the image is shown"`
-	Height     int32       `json:"height" doc:"pixels, as the image is shown"`
+	Width      int32       `json:"width" doc:"pixels, as the image is shown; 0 = a document"`
+	Height     int32       `json:"height" doc:"pixels, as the image is shown; 0 = a document"`
 	SHA256     string      `json:"sha256" doc:"of the original, in hexadecimal; the ETag of its content"`
-	Thumbnails []Thumbnail `json:"thumbnails" doc:"without metadata, the largest first"`
+	Thumbnails []Thumbnail `json:"thumbnails" doc:"without metadata, the largest first; a document has none"`
 	URLs       URLs        `json:"urls" db:"-"`
+
+	CreatedByID *uuid.UUID `json:"createdById" format:"uuid" db:",insert" doc:"user of the token that uploaded it; null of old files"`
 	record.Meta
 }
 
@@ -53,7 +54,7 @@ type Thumbnail struct {
 // URLs show the contents of a file to everybody who has them, until they expire.
 type URLs struct {
 	Original  string        `json:"original"`
-	Large     string        `json:"large"`
+	Large     string        `json:"large" doc:"empty of a document, as the other thumbnails"`
 	Medium    string        `json:"medium"`
 	Small     string        `json:"small"`
 	ExpiresAt jsontype.Time `json:"expiresAt" doc:"read the file again for URLs that last longer"`
@@ -80,7 +81,7 @@ func parts() []string {
 // Filter filters and sorts files.
 type Filter struct {
 	list.Params
-	MediaType []string `query:"mediaType" enum:"image/jpeg,image/png,image/gif,image/webp" where:"media_type = ANY(?::TEXT[])" doc:"comma-separated"`
+	MediaType []string `query:"mediaType" enum:"image/jpeg,image/png,image/gif,image/webp,application/pdf,text/plain,text/csv,application/vnd.openxmlformats-officedocument.wordprocessingml.document,application/vnd.openxmlformats-officedocument.spreadsheetml.sheet,application/vnd.oasis.opendocument.text,application/vnd.oasis.opendocument.spreadsheet" where:"media_type = ANY(?::TEXT[])" doc:"comma-separated"`
 	Sort      string   `query:"sort" enum:"name,createdAt"`
 }
 
@@ -120,16 +121,8 @@ func key(company tenant.ID, id uuid.UUID, part string) blob.Key {
 // extensions are those of the names of files, the usual one first.
 var extensions = map[string][]string{ //nolint:gochecknoglobals // a constant
 	imaging.JPEG: {".jpg", ".jpeg", ".jfif"}, imaging.PNG: {".png"}, imaging.GIF: {".gif"}, imaging.WebP: {".webp"},
-}
-
-// named returns the name of a file with an extension of its type: who saves it must not open something else than an image.
-func named(name, media string) string {
-	name = cmp.Or(strings.TrimSpace(name), "image")
-	all := extensions[media]
-	if slices.Contains(all, strings.ToLower(path.Ext(name))) {
-		return name
-	}
-	return name + all[0]
+	pdf: {".pdf"}, plain: {".txt", ".csv", ".tsv", ".md", ".log"}, csv: {".csv", ".tsv", ".txt"},
+	docx: {".docx"}, xlsx: {".xlsx"}, odt: {".odt"}, ods: {".ods"},
 }
 
 // savedAs is the name under which browsers save a content.

@@ -1,4 +1,4 @@
-// Package files keeps the images of a company with thumbnails of them, and hands them out, also by signed URLs; see
+// Package files keeps the images of a company with thumbnails of them, and its documents, and hands them out, also by signed URLs; see
 // docs/reference/files.md. Which records refer to a file is kept by package fileuse, contents by package blob.
 package files
 
@@ -89,6 +89,8 @@ type Image struct {
 	Size  int64
 	Body  io.ReadSeeker
 	Hash  [sha256.Size]byte // of Body
+
+	OrDocument bool // it may be a document instead
 }
 
 // NewImage returns an image in memory.
@@ -109,16 +111,19 @@ var (
 )
 
 // Prepare checks an image, makes its thumbnails and stores their contents, for [Service.Add]. Without it, the contents are removed
-// after [unfinished].
+// after [unfinished]. A document is stored as it is.
 //
 // Errors: 400 for what is no image or too large a one, 409 FILE_QUOTA_EXCEEDED, 503 if too many images are being read.
 func (s *Service) Prepare(ctx context.Context, company tenant.ID, in Image) (File, error) {
 	info, err := imaging.Inspect(in.Body)
+	if errors.Is(err, imaging.ErrFormat) && in.OrDocument && !isImage(in.Media) {
+		return s.prepareDocument(ctx, company, in)
+	}
 	if err != nil {
 		return File{}, err
 	}
-	if in.Media != "" && in.Media != anyMedia && in.Media != info.Media {
-		return File{}, apierr.InvalidField("Content-Type", apierr.Conflict, "says %s, but the body is %s; send its own type, or %s", in.Media, info.Media, anyMedia)
+	if !agrees(in.Media, info.Media) {
+		return File{}, errDeclared(in.Media, info.Media)
 	}
 	longest := make([]int, len(sizes))
 	for i, size := range sizes {
@@ -128,24 +133,50 @@ func (s *Service) Prepare(ctx context.Context, company tenant.ID, in Image) (Fil
 	if err != nil {
 		return File{}, err
 	}
-	f := File{
-		Key: record.Key{ID: record.NewID(), CompanyID: company}, Name: named(in.Name, info.Media), MediaType: info.Media, Size: in.Size,
-		Width: int32(info.Width), Height: int32(info.Height), SHA256: hex.EncodeToString(in.Hash[:]),
-	}
+	f := newFile(company, in, info.Media)
+	f.Width, f.Height = int32(info.Width), int32(info.Height)
 	for i, t := range thumbs {
 		hash := sha256.Sum256(t.Body)
 		f.Thumbnails = append(f.Thumbnails, Thumbnail{
 			Name: sizes[i].name, MediaType: t.Media, Size: int64(len(t.Body)), Width: int32(t.Width), Height: int32(t.Height), SHA256: hex.EncodeToString(hash[:]),
 		})
 	}
+	return f, s.store(ctx, f, in.Body, thumbs)
+}
+
+func (s *Service) prepareDocument(ctx context.Context, company tenant.ID, in Image) (File, error) {
+	media, err := inspectDocument(in.Body)
+	if err != nil {
+		return File{}, err
+	}
+	if !agrees(in.Media, media) {
+		return File{}, errDeclared(in.Media, media)
+	}
+	f := newFile(company, in, media)
+	return f, s.store(ctx, f, in.Body, nil)
+}
+
+func errDeclared(declared, media string) error {
+	return apierr.InvalidField("Content-Type", apierr.Conflict, "says %s, but the body is %s; send its own type, or %s", declared, media, anyMedia)
+}
+
+func newFile(company tenant.ID, in Image, media string) File {
+	return File{
+		Key: record.Key{ID: record.NewID(), CompanyID: company}, Name: named(in.Name, media), MediaType: media, Size: in.Size,
+		SHA256: hex.EncodeToString(in.Hash[:]), Thumbnails: []Thumbnail{},
+	}
+}
+
+// store stores the contents of a file.
+func (s *Service) store(ctx context.Context, f File, body io.ReadSeeker, thumbs []imaging.Thumbnail) error {
 	if err := s.announce(ctx, f); err != nil {
-		return File{}, err
+		return err
 	}
-	if err := s.put(ctx, f, in.Body, thumbs); err != nil {
+	err := s.put(ctx, f, body, thumbs)
+	if err != nil {
 		s.giveUp(ctx, f)
-		return File{}, err
 	}
-	return f, nil
+	return err
 }
 
 // announce stores that there will be contents, before there are, so that none is ever left behind.
@@ -221,6 +252,9 @@ func (s *Service) giveUp(ctx context.Context, f File) {
 // Add stores a file whose contents [Service.Prepare] has stored. Until a record refers to it, it is kept for a day.
 func (s *Service) Add(ctx context.Context, tx *db.Tx, by access.Caller, f File) (File, error) {
 	tx.Queue(sqlKeepBlob, f.CompanyID, f.ID, tx.Now().Add(fileuse.Kept), tx.Now()).Expect(1, errTooLate)
+	if by.Actor != uuid.Nil {
+		f.CreatedByID = &by.Actor
+	}
 	f, err := table.Create(ctx, tx, by, f)
 	if err != nil {
 		return f, err
@@ -261,16 +295,21 @@ func (s *Service) uncount(tx *db.Tx, company tenant.ID, n int64) {
 // maxAge is how long clients keep a content without asking, in seconds.
 const maxAge = 3600
 
-// Content is one content of a file, by its name. Scripts in what is a valid image, too, must not run.
+// Content is one content of a file, by its name; a document has only the original. Scripts in what is a valid image, too, must not run,
+// and a document is saved, never shown by the browser.
 func (s *Service) Content(ctx context.Context, company tenant.ID, id uuid.UUID, name string) (httpapi.File, error) {
 	f, err := table.Get(ctx, s.cfg.DB, company, id)
 	if err != nil {
 		return httpapi.File{}, err
 	}
 	c := f.content(name)
+	from := "cross-origin" // pages of any site show images
+	if !isImage(f.MediaType) {
+		from = "same-origin"
+	}
 	reading := context.WithoutCancel(ctx) // the file is sent after the request has returned
 	return httpapi.File{
-		Media: c.MediaType, Name: f.savedAs(c), Size: c.Size, Memory: blob.ReaderMemory, Inline: true,
+		Media: c.MediaType, Name: f.savedAs(c), Size: c.Size, Memory: blob.ReaderMemory, Inline: isImage(f.MediaType),
 		Open: func() (io.ReadCloser, error) {
 			body, err := s.cfg.Store.Open(reading, key(f.CompanyID, f.ID, c.Name))
 			if errors.Is(err, blob.ErrNotFound) {
@@ -284,7 +323,7 @@ func (s *Service) Content(ctx context.Context, company tenant.ID, id uuid.UUID, 
 		},
 		Headers: map[string]string{
 			"ETag": `"` + c.SHA256 + `"`, "Cache-Control": fmt.Sprintf("private, max-age=%d, immutable", maxAge),
-			"Content-Security-Policy": "default-src 'none'; sandbox", "Cross-Origin-Resource-Policy": "cross-origin",
+			"Content-Security-Policy": "default-src 'none'; sandbox", "Cross-Origin-Resource-Policy": from,
 		},
 	}, nil
 }

@@ -26,7 +26,11 @@ const (
 func (s *Service) sign(f *File) error {
 	expires := s.cfg.DB.Now().UTC().Truncate(urlsSame).Add(urlsSame + urlsKept)
 	f.URLs.ExpiresAt = jsontype.At(expires)
-	for name, to := range map[string]*string{original: &f.URLs.Original, "large": &f.URLs.Large, "medium": &f.URLs.Medium, "small": &f.URLs.Small} {
+	all := map[string]*string{original: &f.URLs.Original}
+	if isImage(f.MediaType) {
+		all["large"], all["medium"], all["small"] = &f.URLs.Large, &f.URLs.Medium, &f.URLs.Small
+	}
+	for name, to := range all {
 		var err error
 		if *to, err = s.signed(f.CompanyID, f.ID, name, expires); err != nil {
 			return err

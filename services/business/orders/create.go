@@ -9,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/fileuse"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/document"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
@@ -100,7 +101,7 @@ func (s *Service) newOrder(by access.Caller, in Input) Order {
 	o := Order{Header: Header{
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Status: statusNew, Details: in.Details, DealID: in.DealID,
 		WarehouseID: in.WarehouseID, Totals: lineitem.Totals{Taxation: lineitem.TaxationOf(by.Settings)}, CreatedByID: actor(by), Meta: record.New(s.cfg.DB.Now()),
-	}}
+	}, Attached: in.Attached}
 	plan.Normalise(&o)
 	if o.Channel == nil {
 		o.Channel = new("manual")
@@ -126,12 +127,16 @@ func (o *Order) settle() error {
 	return nil
 }
 
+// usedByOrder is the entity of references to files.
+const usedByOrder = "order"
+
 // insert queues all writes of a new order. It may run several times, with a new number each time.
 func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, o Order) (json.RawMessage, error) {
 	raw, err := table.CreateDraft(ctx, tx, by, o, created)
 	if err != nil {
 		return nil, err
 	}
+	o.Attached.Keep(tx, by.Company, usedByOrder, o.ID, fileuse.Attached{})
 	prepaid := newPayment(tx, &o, by, o.PrepaidAmount)
 	if err := insertPrepaid(ctx, tx, by, &o, prepaid); err != nil {
 		return nil, err

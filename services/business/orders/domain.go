@@ -24,7 +24,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "CREDIT_LIMIT_EXCEEDED", Advice: "This order would take the client's open orders over the credit limit; meta has the amounts. Record a payment, or raise the limit."},
 			{Status: 409, Code: "ORDER_STATUS_TRANSITION_INVALID", Advice: "The order cannot change to this status from its current one; meta.allowed lists the allowed statuses."},
 			{Status: 409, Code: "ORDER_ITEMS_LOCKED", Advice: "Items can be replaced only while the order is new or confirmed. Omit items."},
-			{Status: 409, Code: "ORDER_FINALIZED", Advice: "Only note, assignedToId and prepaidAmount of a completed or cancelled order can be changed; meta.fields lists the other fields that were sent. Omit them."},
+			{Status: 409, Code: "ORDER_FINALIZED", Advice: "Only note, attachmentFileIds, assignedToId and prepaidAmount of a completed or cancelled order can be changed; meta.fields lists the other fields that were sent. Omit them."},
 			{Status: 409, Code: "ORDER_OVERPAID", Advice: "The payments would exceed the amount payable; meta has both amounts. Record at most what is due."},
 			{Status: 409, Code: "PAYMENT_REFUND_EXCEEDED", Advice: "The refund exceeds what is left of the payment, meta.left. Refund at most that."},
 			{Status: 409, Code: "PAYMENT_ALREADY_REFUNDED", Advice: "Nothing of the payment is left: refunds of it, or a lower prepaidAmount of the order, have returned all."},

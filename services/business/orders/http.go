@@ -39,7 +39,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Update(r, "/orders/{id}", "updateOrder", "Update an order", s.Update,
 		httpapi.Doc("Fields that are not sent stay; `items` replaces all lines, of which those of the same item keep their price unless one is sent or `reprice` is true, and `prepaidAmount` is the sum of all payments so far. "+
 			"Fails with `ORDER_NOT_FOUND`, `ORDER_ITEMS_LOCKED`, `ORDER_FINALIZED`, `ORDER_HAS_SHIPMENTS`, `ORDER_OVERPAID`, `ORDER_EXTERNAL_ID_TAKEN`, `ORDER_DELIVERY_TRANSITION_INVALID`, `CLIENT_ARCHIVED`, `CATALOG_ITEM_HIDDEN` or `STOCK_INSUFFICIENT`."))
-	httpapi.ChangePrepared(r, "/orders/{id}/mails", "mailOrder", "Send a document of an order by e-mail", s.prepareMail, s.mail,
+	httpapi.ChangePrepared(r, "/orders/{id}/mails", "mailOrder", "Send a document of an order by e-mail", s.prepareMail, s.mail, httpapi.Discreet,
 		httpapi.Answers(http.StatusAccepted), httpapi.Records("/orders"),
 		httpapi.Doc("Sends the document as PDF to `email`, or else to `customerEmail` of the order, in the language of the company; the history of the order tells what was sent to whom. "+
 			"Fails with `ORDER_NOT_FOUND`, with `VALIDATION_ERROR` if there is no address, and with `MAIL_LIMIT_REACHED` after 500 documents of a company in 24 hours."))

@@ -71,6 +71,12 @@ func (s *Service) mail(ctx context.Context, tx *db.Tx, in *mailRequest, l letter
 	return Mailed{Document: in.Body.Document, At: jsontype.At(tx.Now())}, nil
 }
 
+// ForgetMailed removes the addresses from the histories of orders that ids selects; the document stays.
+func ForgetMailed(ids string) db.Write {
+	return orderHistory.Update(`SET to_value = split_part(to_value, ': ', 1) || '"'
+WHERE company_id = $1 AND field = '` + fieldMail + `' AND strpos(to_value, ': ') > 0 AND order_id IN (` + ids + `)`)
+}
+
 // Paid are the latest payments and refunds of an order, for its receipt.
 func (s *Service) Paid(ctx context.Context, by access.Caller, order uuid.UUID) ([]Payment, error) {
 	page, err := s.Payments(ctx, by, order, PaymentFilter{Params: list.Params{PageSize: 50}})

@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/events/resource"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
+	"github.com/tradegrid/tradegrid/pkg/store/fileuse"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
 )
@@ -18,6 +19,7 @@ import (
 // Order is an order with its lines. Money is in minor units. See docs/reference/rules.md#orders.
 type Order struct {
 	Header
+	fileuse.Attached
 	Lines []Line `json:"lines" db:"-"`
 
 	LinesCount int32  `json:"-"`
@@ -80,6 +82,7 @@ type Input struct {
 	Items []LineInput `json:"items" required:"true" minItems:"1" maxItems:"500"`
 	lineitem.Pricing
 	Details
+	fileuse.Attached
 	DealID        *uuid.UUID `json:"dealId" format:"uuid"`
 	WarehouseID   *uuid.UUID `json:"warehouseId" format:"uuid" doc:"default: the default warehouse"`
 	MatchCustomer bool       `json:"matchCustomer" doc:"without customerId, the document belongs to the active client with customerPhone, otherwise with customerEmail, if there is one"`
@@ -90,6 +93,7 @@ type Fields struct {
 	Items []LineInput `json:"items" minItems:"1" maxItems:"500" doc:"replaces all items; only while the order is new or confirmed"`
 	lineitem.Pricing
 	Details
+	fileuse.Attached
 	WarehouseID   *uuid.UUID `json:"warehouseId" format:"uuid" doc:"moves the reservations of the order; null = they stay where they are"`
 	MatchCustomer bool       `json:"matchCustomer" doc:"without customerId, the document belongs to the active client with customerPhone, otherwise with customerEmail, if there is one"`
 }

@@ -50,7 +50,7 @@ func (h *Header) checkTransition(to string) error {
 }
 
 // finalFields are the fields of a completed or cancelled order that can be changed.
-var finalFields = []string{"note", "assignedToId", "prepaidAmount"}
+var finalFields = []string{"note", "attachmentFileIds", "assignedToId", "prepaidAmount"}
 
 // takesItems reports whether the items of the order can be replaced.
 func (h *Header) takesItems() bool { return h.Status == statusNew || h.Status == statusConfirmed }
@@ -60,7 +60,7 @@ func (h *Header) checkChange(in *record.Patch[Fields]) error {
 	if h.isFinal() {
 		locked := slices.DeleteFunc(in.Names(), func(name string) bool { return slices.Contains(finalFields, name) })
 		if len(locked) > 0 {
-			return apierr.StateConflict("ORDER_FINALIZED", "the order is %s: only note, assignedToId and prepaidAmount can be changed; omit the fields in meta.fields", h.Status).
+			return apierr.StateConflict("ORDER_FINALIZED", "the order is %s: only note, attachmentFileIds, assignedToId and prepaidAmount can be changed; omit the fields in meta.fields", h.Status).
 				With("status", h.Status).With("fields", locked)
 		}
 	}

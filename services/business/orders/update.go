@@ -17,7 +17,7 @@ import (
 )
 
 // Update changes an order. Items can change only while it is new or confirmed (409 ORDER_ITEMS_LOCKED). Of a completed or
-// cancelled order, only note, assignedToId and prepaidAmount can change (409 ORDER_FINALIZED).
+// cancelled order, only note, attachmentFileIds, assignedToId and prepaidAmount can change (409 ORDER_FINALIZED).
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Order, error) {
 	if err := lineitem.Check(in.Value.Items); err != nil {
 		return Order{}, err
@@ -58,7 +58,7 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 
 // fieldsFor returns the fields of the order as a body that describes it has them: with the items of the body, if they describe its lines.
 func (o *Order) fieldsFor(in Fields) Fields {
-	f := Fields{Details: o.Details, MatchCustomer: in.MatchCustomer && o.isFinal()}
+	f := Fields{Details: o.Details, Attached: o.Attached, MatchCustomer: in.MatchCustomer && o.isFinal()}
 	if in.WarehouseID != nil {
 		f.WarehouseID = o.WarehouseID
 	}
@@ -72,9 +72,9 @@ func (o *Order) fieldsFor(in Fields) Fields {
 
 // apply applies the body to the order and computes the dependent fields.
 func (s *Service) apply(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order, in *record.Patch[Fields]) (err error) {
-	f := Fields{Details: o.Details}
+	f := Fields{Details: o.Details, Attached: o.Attached}
 	in.Apply(&f)
-	o.Details = f.Details
+	o.Details, o.Attached = f.Details, f.Attached
 	if f.WarehouseID != nil {
 		o.WarehouseID = f.WarehouseID
 	}
@@ -122,5 +122,6 @@ func (s *Service) follow(tx *db.Tx, by access.Caller, before, o *Order, p Paymen
 		s.enter(tx, o, trade.LedgerEntry{Kind: trade.LedgerReassignment, At: at, Paid: before.PrepaidAmount, OtherID: before.CustomerID})
 	}
 	s.enterPayment(tx, o, p)
+	o.Attached.Keep(tx, by.Company, usedByOrder, o.ID, before.Attached)
 	s.cfg.Stock.Reserve(tx, by, append(before.reserved(-1), o.reserved(1)...))
 }

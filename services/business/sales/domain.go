@@ -31,6 +31,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "CASH_INSUFFICIENT", Advice: "More cash is to be taken out of the shift than its drawer holds; meta.expectedCash has what that is."},
 			{Status: 409, Code: "CASHIER_INACTIVE", Advice: "The user in cashierId was invited or blocked. Name an active user, or activate this one."},
 			{Status: 409, Code: "SALE_DRAFT_LIMIT_REACHED", Advice: "A company has at most 200 drafts of sales that have not expired. Sell or delete some."},
+			{Status: 409, Code: "SALE_DRAFTS_TOO_LARGE", Advice: "The drafts of sales of a company take at most 4 MiB together, meta.limitBytes. Sell or delete some."},
 			{Status: 409, Code: "SALE_IS_REFUND", Advice: "A refund cannot be refunded. Sell the items again."},
 			{Status: 409, Code: "LOYALTY_POINTS_EXCEED_TOTAL", Advice: "redeemPoints exceeds the total after the discount; meta.total has it. Redeem fewer points."},
 		},

@@ -66,6 +66,8 @@ var (
 
 const (
 	maxDraftsOfCompany = 200
+	maxDraft           = 64 << 10 // bytes of its sale, as JSON
+	maxDraftBytes      = 4 << 20  // of all drafts of a company
 	keepDraft          = 7 * 24 * time.Hour
 )
 
@@ -100,12 +102,28 @@ func (s *Service) CreateDraft(ctx context.Context, tx *db.Tx, by access.Caller, 
 	if err := lineitem.Check(in.Sale.Items); err != nil {
 		return Draft{}, within(err, "sale.")
 	}
-	if err := checkNumberOfDrafts(ctx, tx, by); err != nil {
+	size, err := in.Sale.size()
+	if err != nil {
+		return Draft{}, err
+	}
+	if err := checkRoomForDraft(ctx, tx, by, size); err != nil {
 		return Draft{}, err
 	}
 	return drafts.Create(ctx, tx, by, Draft{
 		Key: record.Key{ID: tx.NewID(), CompanyID: by.Company}, DraftFields: in, ExpiresAt: jsontype.At(tx.Now().Add(keepDraft).Truncate(time.Millisecond)), CreatedByID: by.Actor,
 	})
+}
+
+// size is how many bytes the sale takes: 400 MAX if they are too many.
+func (d DraftSale) size() (int, error) {
+	raw, err := jsontype.Marshal(d)
+	if err != nil {
+		return 0, fmt.Errorf("encode draft of a sale: %w", err)
+	}
+	if len(raw) > maxDraft {
+		return 0, apierr.InvalidField("sale", apierr.Max, "takes %d bytes as JSON, and may take at most %d; put fewer or shorter items aside", len(raw), maxDraft)
+	}
+	return len(raw), nil
 }
 
 // within names the fields of an error by a longer path.
@@ -127,15 +145,20 @@ func (s *Service) DropDraft(ctx context.Context, tx *db.Tx, by access.Caller, id
 	return drafts.Delete(ctx, tx, by, id, func(d Draft) error { return d.checkLive(tx.Now()) })
 }
 
-const sqlCountDrafts = `SELECT count(*) FROM sale_drafts WHERE company_id = $1 AND expires_at > $2`
+const sqlCountDrafts = `SELECT count(*), COALESCE(sum(octet_length(CAST(sale AS TEXT))), 0)::BIGINT FROM sale_drafts WHERE company_id = $1 AND expires_at > $2`
 
-func checkNumberOfDrafts(ctx context.Context, tx *db.Tx, by access.Caller) error {
-	var all int
-	if err := tx.QueryRow(ctx, sqlCountDrafts, by.Company, tx.Now()).Scan(&all); err != nil {
+// checkRoomForDraft returns a 409 if the company has as many drafts, or bytes of them, as it may.
+func checkRoomForDraft(ctx context.Context, tx *db.Tx, by access.Caller, size int) error {
+	var all, bytes int
+	if err := tx.QueryRow(ctx, sqlCountDrafts, by.Company, tx.Now()).Scan(&all, &bytes); err != nil {
 		return fmt.Errorf("count drafts of sales: %w", err)
 	}
 	if all >= maxDraftsOfCompany {
 		return apierr.StateConflict("SALE_DRAFT_LIMIT_REACHED", "the company has %d drafts of sales: sell or delete some first", all).With("limit", maxDraftsOfCompany)
+	}
+	if bytes+size > maxDraftBytes {
+		return apierr.StateConflict("SALE_DRAFTS_TOO_LARGE", "the drafts of sales of the company would take more than %d bytes: sell or delete some first", maxDraftBytes).
+			With("limitBytes", maxDraftBytes)
 	}
 	return nil
 }

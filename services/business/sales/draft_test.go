@@ -2,6 +2,7 @@ package sales_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -50,4 +51,26 @@ func TestNumberOfDraftsIsBounded(t *testing.T) {
 		k.Do(t, "POST", "/sale-drafts", fmt.Sprintf(`{"name":"%d","sale":{"items":[{"kind":"custom","name":"Bag","unitPrice":10}]}}`, i)).OK(201)
 	}
 	k.Do(t, "POST", "/sale-drafts", `{"name":"x","sale":{"items":[{"kind":"custom","name":"Bag","unitPrice":10}]}}`).Fault(409, "SALE_DRAFT_LIMIT_REACHED")
+}
+
+// Drafts are bounded by bytes: each, and all of a company.
+func TestBytesOfDraftsAreBounded(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	draft := func(lines int) string {
+		line := `{"kind":"custom","name":"` + strings.Repeat("b", 255) + `","unitPrice":10}`
+		return `{"name":"x","sale":{"items":[` + line + strings.Repeat(","+line, lines-1) + `]}}`
+	}
+	require.Equal(t, map[string]string{"sale": "MAX"}, k.Do(t, "POST", "/sale-drafts", draft(230)).Fields())
+	made := 0
+	for ; made < 200; made++ {
+		r := k.Do(t, "POST", "/sale-drafts", draft(190))
+		if r.Status != 201 {
+			r.Fault(409, "SALE_DRAFTS_TOO_LARGE")
+			break
+		}
+	}
+	require.Less(t, made, 110)
+	require.Greater(t, made, 60)
+	k.Do(t, "POST", "/sale-drafts", draft(1)).OK(201)
 }

@@ -33,7 +33,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.GetWith(r, "/sales/{id}", "getSale", "Read a sale", s.Get,
 		httpapi.Doc("The receipt with its lines and payments; `refundStatus`, `refundedTotal` and `refundedQty` tell what was refunded of a sale. "+
 			"Fails with `SALE_NOT_FOUND`, and with `AUTH_API_SCOPE_INSUFFICIENT` for `include=costs` without the scope `catalog:read`."))
-	httpapi.ChangePrepared(r, "/sales/{id}/mails", "mailSale", "Send the receipt of a sale by e-mail", s.prepareMail, s.mail,
+	httpapi.ChangePrepared(r, "/sales/{id}/mails", "mailSale", "Send the receipt of a sale by e-mail", s.prepareMail, s.mail, httpapi.Discreet,
 		httpapi.Answers(http.StatusAccepted), httpapi.Records("/sales"),
 		httpapi.Doc("Sends the receipt of the sale or refund as PDF to `email`, or else to the address of its client, in the language of the company. "+
 			"Fails with `SALE_NOT_FOUND`, with `VALIDATION_ERROR` if there is no address, and with `MAIL_LIMIT_REACHED` after 500 documents of a company in 24 hours."))
@@ -47,7 +47,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Newest first, the sales that were begun and put aside, without those that have expired."))
 	httpapi.Create(r, "/sale-drafts", "createSaleDraft", "Create a draft of a sale", s.CreateDraft,
 		httpapi.Doc("Keeps a cart for 7 days, so that any till of the company can take it up; nothing is reserved, and what it names is checked when it is sold. "+
-			"Fails with `SALE_DRAFT_LIMIT_REACHED` above 200 drafts."))
+			"Fails with `SALE_DRAFT_LIMIT_REACHED` above 200 drafts, `SALE_DRAFTS_TOO_LARGE` above 4 MiB of all, and `VALIDATION_ERROR` if the sale takes more than 64 KiB as JSON."))
 	httpapi.Get(r, "/sale-drafts/{id}", "getSaleDraft", "Read a draft of a sale", s.Draft,
 		httpapi.Doc("Its lines, discounts and customer as the body of a sale takes them. "+
 			"Fails with `SALE_DRAFT_NOT_FOUND`, also once it has expired."))

@@ -83,7 +83,7 @@ func (s *Service) CreateResource(ctx context.Context, tx *db.Tx, by access.Calle
 		return Resource{}, err
 	}
 	r.ID = tx.NewID()
-	fileuse.Record(tx, by.Company, usedByResource, r.ID, nil, fileuse.One(r.PhotoFileID))
+	fileuse.Record(tx, by.Company, usedByResource, "photoFileId", r.ID, nil, fileuse.One(r.PhotoFileID))
 	return resources.Create(ctx, tx, by, r)
 }
 
@@ -104,7 +104,7 @@ func (s *Service) UpdateResource(ctx context.Context, tx *db.Tx, by access.Calle
 		if err := s.checkReferences(ctx, tx, by.Company, before, *r); err != nil {
 			return err
 		}
-		fileuse.Record(tx, by.Company, usedByResource, id, fileuse.One(before.PhotoFileID), fileuse.One(r.PhotoFileID))
+		fileuse.Record(tx, by.Company, usedByResource, "photoFileId", id, fileuse.One(before.PhotoFileID), fileuse.One(r.PhotoFileID))
 		if r.ParallelBookings < before.ParallelBookings {
 			return r.checkFewerPlaces(ctx, tx, tx.Now())
 		}
@@ -116,7 +116,7 @@ func (s *Service) checkReferences(ctx context.Context, q db.Querier, company ten
 	var refs reference.Set
 	refs.Add("BRANCH", "branchId", before.BranchID, r.BranchID, s.cfg.Branches)
 	refs.Add("USER", "userId", before.UserID, r.UserID, s.cfg.Users)
-	fileuse.CheckOne(&refs, "photoFileId", before.PhotoFileID, r.PhotoFileID)
+	fileuse.CheckImage(&refs, "photoFileId", before.PhotoFileID, r.PhotoFileID)
 	for i, id := range r.ServiceIDs {
 		if !before.has(id) {
 			refs.Add("SERVICE", fmt.Sprintf("serviceIds[%d]", i), nil, &id, s.cfg.Services)

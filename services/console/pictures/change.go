@@ -23,20 +23,35 @@ import (
 // maxForm is what a form with images may have, several of them.
 const maxForm = 64 << 20
 
-// of is a record whose images are changed.
+// list is a field with the ids of files, which a page shows.
+type list struct {
+	res       resources.Resource
+	field     string
+	anchor    string // of the page
+	fault     string // parameter of the page that says what was wrong
+	documents bool   // files may be documents, too
+}
+
+func pictures(res resources.Resource) list {
+	return list{res, res.Pictures, "#pictures", "picture", false}
+}
+
+func attachments(res resources.Resource) list { return list{res, res.Files, "#files", "file", true} }
+
+// of is a record whose images, or other files, are changed.
 type of struct {
-	res     resources.Resource
+	list
 	id      string
 	images  []string
 	version int64
 }
 
-func read(ctx context.Context, q *web.Request, res resources.Resource) (of, error) {
-	r := of{res: res, id: q.HTTP.PathValue("id")}
+func read(ctx context.Context, q *web.Request, l list) (of, error) {
+	r := of{list: l, id: q.HTTP.PathValue("id")}
 	if _, err := uuid.Parse(r.id); err != nil {
 		return r, web.NoPage()
 	}
-	raw, err := web.Call[web.JSON](ctx, q, res.Get, r.input())
+	raw, err := web.Call[web.JSON](ctx, q, l.res.Get, r.input())
 	if err != nil {
 		return r, err
 	}
@@ -44,7 +59,7 @@ func read(ctx context.Context, q *web.Request, res resources.Resource) (of, erro
 	if err := web.Decode(raw, &record); err != nil {
 		return r, err
 	}
-	if err := web.Decode(record[res.Pictures], &r.images); err != nil {
+	if err := web.Decode(record[l.field], &r.images); err != nil {
 		return r, err
 	}
 	return r, web.Decode(record["version"], &r.version)
@@ -54,7 +69,7 @@ func (r of) input() web.Input { return web.Input{Path: map[string]string{"id": r
 
 // back leads to the page of the record, which says what was done.
 func (r of) back(q *web.Request, said ...string) web.Answer {
-	return web.Go(web.With(q.Path(r.res.Page+"/"+r.id), said...) + "#pictures")
+	return web.Go(web.With(q.Path(r.res.Page+"/"+r.id), said...) + r.anchor)
 }
 
 // store gives the record its images in their order. If somebody has changed the record meanwhile, edit is applied to what it is now.
@@ -62,37 +77,37 @@ func store(ctx context.Context, q *web.Request, r of, edit func([]string) []stri
 	for again := false; ; again = true {
 		in := r.input()
 		in.Version = r.version
-		in.Body = map[string]any{r.res.Pictures: edit(slices.Clone(r.images))}
+		in.Body = map[string]any{r.field: edit(slices.Clone(r.images))}
 		_, err := web.Call[web.JSON](ctx, q, r.res.Changes(), in)
 		known, ok := apierr.As(err)
 		if !ok || known.Status != http.StatusPreconditionFailed || again {
 			return err
 		}
-		if r, err = read(ctx, q, r.res); err != nil {
+		if r, err = read(ctx, q, r.list); err != nil {
 			return err
 		}
 	}
 }
 
 // add stores the images of the form, and puts them behind those that there are, or in the place of one.
-func (pages *Pages) add(res resources.Resource) web.Handler {
+func (pages *Pages) add(l list) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		r, err := read(ctx, q, res)
+		r, err := read(ctx, q, l)
 		if err != nil {
 			return web.Answer{}, err
 		}
-		made, fault, err := upload(ctx, q)
+		made, fault, err := upload(ctx, q, l.documents)
 		if err != nil {
 			return web.Answer{}, err
 		}
 		if len(made) == 0 {
-			return r.back(q, "picture", fault), nil
+			return r.back(q, l.fault, fault), nil
 		}
 		err = store(ctx, q, r, func(all []string) []string { return placed(all, made, q.Form.Get("replace")) })
 		if web.Refused(err) {
-			return r.back(q, "picture", "many"), nil
+			return r.back(q, l.fault, "many"), nil
 		}
-		return r.back(q, "picture", fault), err
+		return r.back(q, l.fault, fault), err
 	}
 }
 
@@ -104,8 +119,8 @@ func placed(all, made []string, replace string) []string {
 	return append(all, made...)
 }
 
-// upload stores the images of a form until one is refused.
-func upload(ctx context.Context, q *web.Request) (made []string, fault string, err error) {
+// upload stores the images, or also documents, of a form until one is refused.
+func upload(ctx context.Context, q *web.Request, documents bool) (made []string, fault string, err error) {
 	for {
 		f, err := q.NextFile()
 		if errors.Is(err, io.EOF) {
@@ -122,12 +137,16 @@ func upload(ctx context.Context, q *web.Request) (made []string, fault string, e
 		if err != nil {
 			return nil, "", err
 		}
+		if one.Width == 0 && !documents { // a document, which nothing refers to yet
+			_, err := web.Call[web.JSON](ctx, q, "deleteFile", web.Input{Path: map[string]string{"id": one.ID.String()}})
+			return made, "format", err
+		}
 		made = append(made, one.ID.String())
 	}
 }
 
 // maxName is how long the name of a file may be.
-const maxName = 100
+const maxName = 200
 
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
@@ -159,9 +178,9 @@ func faultOf(err error) string {
 }
 
 // change moves, removes or brings back an image.
-func (pages *Pages) change(res resources.Resource) web.Handler {
+func (pages *Pages) change(l list) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		r, err := read(ctx, q, res)
+		r, err := read(ctx, q, l)
 		if err != nil {
 			return web.Answer{}, err
 		}
@@ -180,7 +199,7 @@ func (pages *Pages) change(res resources.Resource) web.Handler {
 			}
 			err := store(ctx, q, r, func(all []string) []string { return moved(all, by, value) })
 			if web.Refused(err) {
-				said = []string{"picture", "other"}
+				said = []string{l.fault, "other"}
 			} else if err != nil {
 				return web.Answer{}, err
 			}

@@ -1,4 +1,4 @@
-// Package pictures hands out the images that pages show, and changes those of records. Browsers get them from the console itself: its policy lets a page load nothing
+// Package pictures hands out the images that pages show and the files of records, and changes both. Browsers get them from the console itself: its policy lets a page load nothing
 // from elsewhere.
 package pictures
 
@@ -27,15 +27,37 @@ func (pages *Pages) Folder() web.Folder {
 	for _, size := range sizes {
 		routes = append(routes, web.Get(web.Home, "files", "/pictures/{id}/"+size, pages.show(size)).PartOfPages())
 	}
+	routes = append(routes, web.Get(web.Home, "files", "/files/{id}", pages.save))
 	for _, res := range resources.All() {
 		if at := res.Page + "/{id}/pictures"; res.Pictures != "" {
-			routes = append(routes, web.Within(res.Component,
-				web.Post(res.Area, res.Scope, at, pages.add(res)).Receives(maxForm),
-				web.Post(res.Area, res.Scope, at+"/change", pages.change(res)),
-			)...)
+			routes = append(routes, pages.changes(pictures(res), at)...)
+		}
+		if at := res.Page + "/{id}/files"; res.Files != "" {
+			routes = append(routes, pages.changes(attachments(res), at)...)
 		}
 	}
 	return web.Folder{Name: "pictures", Routes: routes}
+}
+
+func (pages *Pages) changes(l list, at string) []web.Page {
+	return web.Within(l.res.Component,
+		web.Post(l.res.Area, l.res.Scope, at, pages.add(l)).Receives(maxForm),
+		web.Post(l.res.Area, l.res.Scope, at+"/change", pages.change(l)),
+	)
+}
+
+// save hands out a file as it was sent, an image, too, to be saved.
+func (pages *Pages) save(ctx context.Context, q *web.Request) (web.Answer, error) {
+	id, err := q.PathID("id")
+	if err != nil {
+		return web.Answer{}, err
+	}
+	f, err := pages.Files.Content(ctx, q.Company.ID, id, "original")
+	if err != nil {
+		return web.Answer{}, err
+	}
+	f.Inline = false
+	return web.Inline(q, f)
 }
 
 // sizes are the contents that pages show. The original may have metadata that is nobody's business.

@@ -302,7 +302,7 @@ func fieldsFor(q *web.Request, c resources.Command) web.Fields {
 // machines are fields that integrations fill in, not people.
 var machines = []string{
 	"externalId", "metadata", "source", "intake", "utm", "nameI18n", "descriptionI18n", "attributes", "costComponents", "modifierGroups", "costItems",
-	"photoFileId", "photoFileIds", "items", "payments", "unitId", "packUnitId", "addressId", "assetId",
+	"photoFileId", "photoFileIds", "attachmentFileIds", "items", "payments", "unitId", "packUnitId", "addressId", "assetId",
 	"checklistDone", "prepaidAmount",
 }
 

@@ -95,6 +95,10 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *re
 		p.Facts = append(p.Facts, web.Fact{Label: q.Label(c.Name), Cell: cell})
 	}
 	p.Gauges, p.Gallery = pages.gauges(q, s), resources.GalleryOf(q, s.res, s.record)
+	var err error
+	if p.Files, err = pages.files(ctx, q, s); err != nil {
+		return err
+	}
 	for _, t := range s.res.Tables {
 		rows := s.record.Records(t.Field)
 		if t.Field == "" || len(rows) == 0 {

@@ -27,6 +27,7 @@ type recordPage struct {
 	Gauges   []web.Gauge
 	Gallery  *web.Gallery
 	Party    *party // nil = the record has no client
+	Files    *filesCard
 	Sections []section
 	Told     []web.Told
 	Untold   web.Empty

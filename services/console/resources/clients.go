@@ -8,7 +8,7 @@ func clients() Resource {
 	return Resource{
 		Name: "clients", Area: web.Clients, Scope: "clients", Component: "clients",
 		Address: "/clients", Page: "/clients", Title: "displayName", State: "status", About: aboutClient,
-		List: "listClients", Get: "getClient", Export: true, Import: true,
+		List: "listClients", Get: "getClient", Files: "attachmentFileIds", Export: true, Import: true,
 		Find:   &Find{Also: []string{"phone", "email"}, By: []string{"externalId", "phone", "email"}, Names: true, Contacts: true},
 		Create: "createClient",
 		Asks: []string{

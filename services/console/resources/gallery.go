@@ -10,7 +10,7 @@ import (
 // mostPictures is how many images a record may have.
 const mostPictures = 20
 
-// PictureFaults are what can be wrong with images, by the texts of the page.
+// PictureFaults are what can be wrong with images and other files, by the texts of the page.
 var PictureFaults = []string{"format", "large", "pixels", "quota", "many", "other"}
 
 // GalleryOf are the images of a record for its page, with what the last change of them says; nil = the record has none, and the person may

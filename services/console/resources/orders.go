@@ -8,7 +8,7 @@ func orders() Resource {
 	return Resource{
 		Name: "orders", Area: web.Orders, Scope: "orders", Component: "orders",
 		Address: "/orders", Page: "/orders", Title: "number", State: "status", About: aboutOrder,
-		List: "listOrders", Get: "getOrder", Export: true, Report: "reportOrders", Totals: "sumOrders",
+		List: "listOrders", Get: "getOrder", Export: true, Files: "attachmentFileIds", Report: "reportOrders", Totals: "sumOrders",
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createOrder", Client: "customerId",
 		Prints: []string{"confirmation", "delivery-note", "receipt", "pick-list"},

@@ -24,6 +24,7 @@ type Resource struct {
 	List, Get string // operations
 	Whole     bool   // the list has neither pages nor a total
 	Pictures  string // field with the ids of its images, see package pictures; "" = it has none
+	Files     string // field with the ids of its files of any kind; "" = it has none
 	Import    bool   // rows of files become records, see package imports
 	Within    bool   // it is reached from the page that its area begins with, and has no tab of its own
 	Export    bool   // the list can be exported

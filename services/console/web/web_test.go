@@ -83,6 +83,8 @@ var dynamic = []string{
 	"stock.level.",
 	"imports.key.",
 	"imports.kinds.",
+	"files.fault.",
+	"files.type.",
 	"pictures.fault.",
 	"till.receipt.tax.",
 	"till.sum.tax.",

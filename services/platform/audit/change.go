@@ -106,6 +106,12 @@ func insertPersonChange(tx *db.Tx, c PersonChange) error {
 	return nil
 }
 
+// ForgetRecords returns a write that leaves of changes of records who made them, and when. ids selects the records, $1 is the company.
+func ForgetRecords(ids string) db.Write {
+	return adminChanges.Update(`SET body = NULL, before = NULL, after = NULL, entity_name = NULL
+WHERE of_company = $1 AND entity_id IN (SELECT CAST(r.id AS TEXT) FROM (` + ids + `) AS r)`)
+}
+
 func queueChange(tx *db.Tx, c Change) {
 	at := c.CreatedAt.Std()
 	tx.Queue(sqlInsertChange, record.NewID(), at, c.Operator, c.Operation, c.CompanyID, c.EntityID, c.RequestID, c.Body, at.Add(kept), c.UserID, c.Before, c.After, c.Name)

@@ -36,11 +36,11 @@ const usedByCompany = "company"
 // keepLogo checks the logo of a company that is being changed, and keeps that it is used.
 func (c *Company) keepLogo(ctx context.Context, tx *db.Tx, before *uuid.UUID) error {
 	var refs reference.Set
-	fileuse.CheckOne(&refs, "documentLogoId", before, c.DocumentLogoID)
+	fileuse.CheckImage(&refs, "documentLogoId", before, c.DocumentLogoID)
 	if err := refs.Check(ctx, tx, c.ID); err != nil {
 		return err
 	}
-	fileuse.Record(tx, c.ID, usedByCompany, uuid.UUID(c.ID), fileuse.One(before), fileuse.One(c.DocumentLogoID))
+	fileuse.Record(tx, c.ID, usedByCompany, "documentLogoId", uuid.UUID(c.ID), fileuse.One(before), fileuse.One(c.DocumentLogoID))
 	return nil
 }
 
