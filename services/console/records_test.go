@@ -73,6 +73,7 @@ func (p *pages) business(s premises) {
 	}
 	s.records["/invoices"], _ = p.call(s, p.external, http.MethodPost, "/orders/"+ids["ORDER"]+"/invoices", `{}`)["id"].(string)
 	s.records["/pictures"] = p.pictureOf(s)
+	s.records["/files"] = s.records["/pictures"]
 	p.checkedImports(s)
 	s.records["/exports"], _ = p.call(s, p.external, http.MethodPost, "/exports", `{"resource":"suppliers"}`)["id"].(string)
 	s.records["/jobs"] = s.records["/exports"]

@@ -371,6 +371,7 @@ func TestEveryPageOfTheConsoleNeedsASession(t *testing.T) {
 	p := newPages(t)
 	own := p.shop()
 	maps.Copy(own.records, p.entries(own.id))
+	own.records["/files"] = uuid.NewString()
 	v := p.visitor()
 	open := 0
 	for _, route := range p.app.Pages() {

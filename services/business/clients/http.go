@@ -74,7 +74,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and update up to 1 000 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update, FindExternal: findExternal},
 		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `CLIENT_NOT_FOUND`, `CLIENT_ANONYMIZED` or `EXTERNAL_ID_NOT_FOUND`."))
-	httpapi.Batch(r, "/clients/changes/batch", "batchClientChanges", "Tag and archive up to 1 000 clients", httpapi.Writes[BatchChange, Client]{Create: s.changeOne, Created: http.StatusOK, Resource: "client-changes"},
+	httpapi.Batch(r, "/clients/changes/batch", "batchClientChanges", "Update tags and status of up to 1 000 clients", httpapi.Writes[BatchChange, Client]{Create: s.changeOne, Created: http.StatusOK, Resource: "client-changes"},
 		httpapi.Doc("Each item adds tags to its client, removes some, archives or restores it, or several of these; unlike a change of `tags`, it leaves the other tags as they are. Items are carried out in their order, and one that fails does not affect the others; the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `CLIENT_NOT_FOUND`, `CLIENT_MERGED`, `CLIENT_ANONYMIZED`, or `VALIDATION_ERROR` for more than 50 tags."))
 	// Fixed paths come before {id}, which would match them.

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -64,7 +65,7 @@ func (in listQuery) fields() []string {
 	for _, c := range in.columns {
 		money = money || c.Kind == resources.AsAmount
 	}
-	if money {
+	if money && !slices.Contains(names, "currency") {
 		names = append(names, "currency")
 	}
 	return names
