@@ -31,7 +31,7 @@ type talk struct {
 	Statuses            []status
 	Match               *match
 	Said                []said
-	Note                bool   // what was said can be noted
+	Note                bool         // what was said can be noted
 	Kinds               []web.Option // of what was said
 	Key                 string       // makes sending a note twice the same as once
 }

@@ -1,11 +1,11 @@
 package records
 
 import (
-	"slices"
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
