@@ -216,6 +216,12 @@ type Action struct {
 	Small   bool
 }
 
+// Toast says what was done, and offers to take it back.
+type Toast struct {
+	Text string
+	Undo *Action // nil = it cannot be taken back
+}
+
 // Field is a field of a form.
 type Field struct {
 	Name, Label, Type string // Type of the input; "" = text, "select" = Options
