@@ -316,6 +316,7 @@ type Filter struct {
 	Button string
 	Clear  string            // address without filters; "" = none is set
 	Hidden map[string]string // further parameters
+	Ranges *Ranges           // of its two days; nil = it has none
 }
 
 // Step is a step of a timeline.
