@@ -33,8 +33,14 @@ func TestFoundResourcesHavePages(t *testing.T) {
 
 // opposites are names of commands that take each other back.
 var opposites = [][2]string{
-	{"archive", "restore"}, {"deactivate", "activate"}, {"disable", "enable"}, {"hide", "show"}, {"pause", "resume"}, {"close", "reopen"},
-	{"block", "unblock"}, {"hide_variant", "show_variant"},
+	{"archive", "restore"},
+	{"deactivate", "activate"},
+	{"disable", "enable"},
+	{"hide", "show"},
+	{"pause", "resume"},
+	{"close", "reopen"},
+	{"block", "unblock"},
+	{"hide_variant", "show_variant"},
 }
 
 // A command that another command of the record takes back names it, and so does one that sets a field, which takes itself back.
