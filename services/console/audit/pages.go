@@ -146,6 +146,10 @@ func filterForm(ctx context.Context, q *web.Request) (web.Filter, error) {
 		{Name: "from", Label: q.T("audit.from"), Type: "date", Value: q.Form.Get("from")},
 		{Name: "to", Label: q.T("audit.to"), Type: "date", Value: q.Form.Get("to")},
 	}}
+	days := q.Ranges(q.T("range.title"), q.Form.Get("from"), q.Form.Get("to"), func(from, to string) string {
+		return web.With(q.Path("/audit"), append(set(q), "from", from, "to", to)...)
+	})
+	f.Ranges = &days
 	if set(q) != nil {
 		f.Clear = q.Path("/audit")
 	}

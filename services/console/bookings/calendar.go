@@ -13,9 +13,9 @@ import (
 
 type calendarPage struct {
 	Header web.Header
-	Live   string // stream of changes
-	Fault  string // of a command
-	Said   *said  // what was done just now, where the frame of the page is not loaded again
+	Live   string     // stream of changes
+	Fault  string     // of a command
+	Said   *web.Toast // what was done just now, where the frame of the page is not loaded again
 	Bar    bar
 	Picks  []web.Tab // resources
 	Note   *web.Note
@@ -39,12 +39,6 @@ type bar struct {
 	Action               string
 }
 
-// said is what a change did, and how it is taken back.
-type said struct {
-	Text string
-	Undo *web.Action
-}
-
 // mover is the form by which a booking is moved in the grid; a script fills it.
 type mover struct{ Hidden map[string]string }
 
@@ -59,7 +53,7 @@ func (pages *Pages) calendar(ctx context.Context, q *web.Request) (web.Answer, e
 // outcome is what became of a change that the page follows.
 type outcome struct {
 	fault   string // above the calendar
-	said    *said
+	said    *web.Toast
 	focus   *uuid.UUID // the booking that was changed
 	refused string     // why it was not, beside it
 	err     error      // of the form in the panel
@@ -89,7 +83,7 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, s state, o outcome
 	p.Header.Facts = p.sentence(q, s, sp)
 	p.choose(q, s, sp)
 	if done := web.OneOf(q.Form.Get("done"), changesDone); done != "" && q.HTTP.Header.Get("HX-Request") != "" {
-		p.Said = &said{Text: q.T("done." + done)}
+		p.Said = &web.Toast{Text: q.T("done." + done)}
 	}
 	p.draw(q, s, sp, o)
 	var err error

@@ -106,7 +106,7 @@ func (pages *Pages) move(ctx context.Context, q *web.Request) (web.Answer, error
 	if err != nil {
 		return web.Answer{}, err
 	}
-	p, err := pages.fill(ctx, q, s, outcome{focus: &b.ID, said: &said{q.T("bookings.moved", b.CustomerName, whenOf(q, moved), moved.ResourceName), undoOf(q, s, b, moved, by)}})
+	p, err := pages.fill(ctx, q, s, outcome{focus: &b.ID, said: &web.Toast{Text: q.T("bookings.moved", b.CustomerName, whenOf(q, moved), moved.ResourceName), Undo: undoOf(q, s, b, moved, by)}})
 	if err != nil {
 		return web.Answer{}, err
 	}

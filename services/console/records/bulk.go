@@ -185,8 +185,7 @@ type change struct {
 
 // outcome is what a change of many has done.
 type outcome struct {
-	Text    string
-	Undo    *web.Action
+	web.Toast
 	Refused []refusedRow
 }
 

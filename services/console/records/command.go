@@ -373,6 +373,9 @@ func (pages *Pages) refused(ctx context.Context, q *web.Request, s shown, c reso
 // next is the address of what a command leads to.
 func (pages *Pages) next(q *web.Request, s shown, c resources.Command, raw web.JSON) string {
 	var made resources.Record
+	if c.Undo != "" && decode(raw, &made) == nil && made.Has("version") {
+		return did(q, s, c, made)
+	}
 	if (c.Makes || c.To != "") && decode(raw, &made) == nil {
 		if at := pages.recordPath(q, s.res.Name, made.Text("id")); c.Makes && at != "" {
 			return web.With(at, "done", "records")

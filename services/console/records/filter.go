@@ -121,6 +121,7 @@ type filterPage struct {
 	Header  web.Header
 	Action  string
 	Fields  []web.Field
+	Ranges  []web.Ranges
 	Checks  []checks // choices of which several may be made
 	Hidden  []hidden
 	Columns *checks // nil = the form sets one filter
@@ -190,6 +191,9 @@ func (pages *Pages) filterFields(ctx context.Context, q *web.Request, in listQue
 		field, err := pages.filterField(ctx, q, f, in.query.Get(f.Name), names)
 		if err != nil {
 			return err
+		}
+		if r := rangesOf(q, in, f.Name, only); r != nil {
+			p.Ranges = append(p.Ranges, *r)
 		}
 		field.Focus = only != ""
 		p.Fields = append(p.Fields, field)

@@ -163,6 +163,11 @@ func (in listQuery) filtered() bool {
 	return in.query.Has("search") || slices.ContainsFunc(in.filters, func(f httpapi.Shape) bool { return in.query.Has(f.Name) })
 }
 
+// filtersBy reports whether the list has a filter.
+func (in listQuery) filtersBy(name string) bool {
+	return slices.ContainsFunc(in.filters, func(f httpapi.Shape) bool { return f.Name == name })
+}
+
 // encoded is the query of the address, with its question mark.
 func (in listQuery) encoded() string {
 	if all := in.values().Encode(); all != "" {

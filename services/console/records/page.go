@@ -21,6 +21,7 @@ import (
 type recordPage struct {
 	Header   web.Header
 	Note     *web.Note
+	Toast    *web.Toast // what the last command did
 	Stages   []web.Stage
 	Tabs     []web.Tab
 	Facts    []web.Fact // of the first tab
@@ -95,7 +96,7 @@ func (s shown) address(q *web.Request) string { return q.Path(s.res.Page + "/" +
 
 // page shows a tab of a record.
 func (pages *Pages) page(ctx context.Context, q *web.Request, s shown, tab string, note *web.Note) (web.Answer, error) {
-	p := recordPage{Header: pages.header(q, s), Note: note, Stages: stagesOf(q, s), Tabs: pages.tabsOf(q, s, tab), API: s.api}
+	p := recordPage{Header: pages.header(q, s), Note: note, Toast: toastOf(q, s), Stages: stagesOf(q, s), Tabs: pages.tabsOf(q, s, tab), API: s.api}
 	if s.res.About != nil {
 		p.Header.Lead = s.res.About(q, s.record)
 	}

@@ -19,7 +19,6 @@ import (
 type reportPage struct {
 	Header web.Header
 	Tabs   []web.Tab
-	Ranges []web.Tab
 	Filter web.Filter
 	Note   *web.Note
 	Chart  *web.Chart
@@ -41,7 +40,7 @@ func (pages *Pages) report(res resources.Resource) web.Handler {
 		title := reportTitle(q, res, in.Query)
 		p := reportPage{
 			Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.Address)}}}, Tabs: pages.tabs(q, res),
-			Ranges: ranges(q, res, in.Query), Filter: reportFilter(q, res, op, in.Query), API: web.Shown{Curl: q.Curl(res.Report, in)},
+			Filter: reportFilter(q, res, op, in.Query), API: web.Shown{Curl: q.Curl(res.Report, in)},
 			Table: web.Table{Label: title, Empty: web.Empty{Title: q.T("records.report.none"), Text: q.T("records.report.none.text")}},
 		}
 		for i := range p.Tabs {
@@ -108,7 +107,7 @@ func askedOf(q *web.Request, res resources.Resource) url.Values {
 
 // reportFilter asks for the days, for what the rows are grouped by, and for whatever else the operation can be asked for.
 func reportFilter(q *web.Request, res resources.Resource, op httpapi.Operation, query url.Values) web.Filter {
-	f := web.Filter{Action: reportAt(q, res), Button: q.T("filter.apply"), Clear: reportAt(q, res)}
+	f := web.Filter{Action: reportAt(q, res), Button: q.T("filter.apply"), Clear: reportAt(q, res), Ranges: ranges(q, res, query)}
 	for _, p := range op.Params {
 		value, label := query.Get(p.Name), q.Label(p.Name)
 		switch {

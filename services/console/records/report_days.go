@@ -4,36 +4,51 @@ import (
 	"maps"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
-// ranges lead to the report of the days that people ask for most. Weeks begin on Monday.
-func ranges(q *web.Request, res resources.Resource, query url.Values) (all []web.Tab) {
-	now := q.Now.In(q.Zone)
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
-	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
-	first := today.AddDate(0, 0, 1-today.Day())
-	for _, r := range []struct {
-		key      string
-		from, to time.Time
-	}{
-		{"records.range.today", today, today},
-		{"records.range.yesterday", today.AddDate(0, 0, -1), today.AddDate(0, 0, -1)},
-		{"records.range.week", monday, today},
-		{"records.range.lastWeek", monday.AddDate(0, 0, -7), monday.AddDate(0, 0, -1)},
-		{"records.range.month", first, today},
-		{"records.range.lastMonth", first.AddDate(0, -1, 0), first.AddDate(0, 0, -1)},
-	} {
+// ranges lead to the report of other days.
+func ranges(q *web.Request, res resources.Resource, query url.Values) *web.Ranges {
+	r := q.Ranges(q.T("range.title"), query.Get("from"), query.Get("to"), func(from, to string) string {
 		of := maps.Clone(query)
-		of.Set("from", r.from.Format(time.DateOnly))
-		of.Set("to", r.to.Format(time.DateOnly))
-		isCurrent := of.Get("from") == query.Get("from") && of.Get("to") == query.Get("to")
-		all = append(all, web.Tab{Text: q.T(r.key), Href: reportAt(q, res) + "?" + addressOf(of), Current: isCurrent})
+		of.Set("from", from)
+		of.Set("to", to)
+		return reportAt(q, res) + "?" + addressOf(of)
+	})
+	return &r
+}
+
+// rangesOf lead to the list with other days of the two filters that a filter is one of; nil = it stands alone, or the form shows both and
+// this is the second one.
+func rangesOf(q *web.Request, in listQuery, filter, only string) *web.Ranges {
+	name, ok := strings.CutSuffix(filter, "From")
+	if !ok && only != "" {
+		name, ok = strings.CutSuffix(filter, "To")
 	}
-	return all
+	begins, ends := name+"From", name+"To"
+	if !ok || !in.filtersBy(begins) || !in.filtersBy(ends) {
+		return nil
+	}
+	in = in.with("cursor", "")
+	r := q.Ranges(q.T("range.of", q.Label(begins), q.Label(ends)), dayOf(q, in.query.Get(begins)), dayOf(q, in.query.Get(ends)), func(from, to string) string {
+		if word := wordOf(q, from); word != "" && from == to {
+			from, to = word, word // so that a view of it moves on
+		}
+		return in.with(begins, from).with(ends, to).address(q)
+	})
+	return &r
+}
+
+// wordOf is the word for a day that moves on; "" = there is none.
+func wordOf(q *web.Request, day string) string {
+	for word := range days {
+		if dayOf(q, word) == day {
+			return word
+		}
+	}
+	return ""
 }
 
 // addressOf is the query of a page of a report.

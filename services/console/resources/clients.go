@@ -79,8 +79,11 @@ func clients() Resource {
 			{
 				Name: "edit", Op: "updateClient", Form: true, When: is("active"),
 			},
-			{Name: "archive", Op: "archiveClient", When: is("active")},
-			{Name: "restore", Op: "restoreClient", When: func(r Record) bool { return r.Text("status") == "archived" && !r.Has("mergedIntoId") }},
+			{Name: "archive", Op: "archiveClient", When: is("active"), Undo: "restore"},
+			{
+				Name: "restore", Op: "restoreClient", Undo: "archive",
+				When: func(r Record) bool { return r.Text("status") == "archived" && !r.Has("mergedIntoId") },
+			},
 			{
 				Name: "merge", Op: "mergeClient", Form: true, Fields: []string{"intoId"}, Danger: true,
 				When: func(r Record) bool { return !r.Has("mergedIntoId") && !r.Has("anonymizedAt") },

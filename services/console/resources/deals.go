@@ -49,7 +49,7 @@ func deals() Resource {
 			},
 		},
 		Commands: []Command{
-			{Name: "stage", Op: "moveDeal", Form: true},
+			{Name: "stage", Op: "moveDeal", Form: true, Undo: "stage", Sets: "stageId"},
 			{
 				Name: "edit", Op: "updateDeal", Form: true,
 			},

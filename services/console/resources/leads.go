@@ -22,8 +22,8 @@ func leads() Resource {
 		Commands: []Command{
 			{Name: "lead_deal", Op: "convertLeadToDeal", Form: true, When: open, To: "deals", IDOf: "dealId"},
 			{Name: "lead_client", Op: "convertLead", When: open},
-			{Name: "assign", Op: "assignLead", Form: true},
-			{Name: "lead_status", Op: "setLeadStatus", Form: true, When: open},
+			{Name: "assign", Op: "assignLead", Form: true, Undo: "assign", Sets: "assignedToId"},
+			{Name: "lead_status", Op: "setLeadStatus", Form: true, When: open, Undo: "lead_status", Sets: "status"},
 			{Name: "edit", Op: "updateLead", Form: true},
 		},
 	}

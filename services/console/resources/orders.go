@@ -82,7 +82,7 @@ func orders() Resource {
 			},
 		},
 		Commands: []Command{
-			{Name: "move", Op: "moveOrder", ForEach: "allowedTransitions", Param: "next"},
+			{Name: "move", Op: "moveOrder", ForEach: "allowedTransitions", Param: "next", Undo: "move", Sets: "status"},
 			{
 				Name: "pay", Op: "createOrderPayment", Form: true,
 				Fields: []string{"amount", "method", "paidAt", "reference", "note"},

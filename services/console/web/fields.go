@@ -310,7 +310,7 @@ func (q *Request) BodyOf(f Fields, form url.Values) map[string]any {
 			put(body, s.Name, v)
 			continue
 		}
-		if f.Op.Method == http.MethodPatch {
+		if f.Op.Method == http.MethodPatch || s.Required && s.Nullable {
 			if v, ok := emptied(s); ok {
 				put(body, s.Name, v)
 			}

@@ -233,6 +233,12 @@ type Action struct {
 	Small   bool
 }
 
+// Toast says what was done, and offers to take it back.
+type Toast struct {
+	Text string
+	Undo *Action // nil = it cannot be taken back
+}
+
 // Field is a field of a form.
 type Field struct {
 	Name, Label, Type string // Type of the input; "" = text, "select" = Options
@@ -327,6 +333,7 @@ type Filter struct {
 	Button string
 	Clear  string            // address without filters; "" = none is set
 	Hidden map[string]string // further parameters
+	Ranges *Ranges           // of its two days; nil = it has none
 }
 
 // Step is a step of a timeline.
