@@ -37,3 +37,49 @@ func TestListsNameWhatIDsStandFor(t *testing.T) {
 	}
 	require.Greater(t, looked, 100)
 }
+
+// typedIDs are fields of forms and filters of lists in which people type an id, and why.
+var typedIDs = map[string]string{
+	"addressId": "integrations send it: an address has no name of its own",
+	"returnId":  "links of the pages of returns set it",
+	"shiftId":   "links of the pages of shifts set it: people call a shift by its time",
+	"variantId": "links of the pages of products set it; what is found by a SKU is the product",
+}
+
+// Nobody types an id: a field that takes one offers a choice, or finds the record by what people know of it.
+func TestNoFormAsksForIDs(t *testing.T) {
+	t.Parallel()
+	external := rolestest.BothAPIs()[httpapi.BasePath]
+	looked, missing := 0, []string(nil)
+	check := func(of resources.Resource, where string, s httpapi.Shape) {
+		if s.Format != "uuid" {
+			return
+		}
+		looked++
+		_, entry := resources.ChoicesOf(s.Name)
+		_, record := resources.Picked(s.Name)
+		if typedIDs[s.Name] == "" && !entry && !record {
+			missing = append(missing, where+" of "+of.Name+" asks for "+s.Name)
+		}
+	}
+	for _, res := range resources.All() {
+		list, ok := external.Operation(res.List)
+		require.True(t, ok, res.List)
+		for _, p := range list.Params {
+			if p.In == "query" {
+				check(res, "the filter", p)
+			}
+		}
+		commands := append([]resources.Command{{Name: "new", Op: res.Create, Fields: res.Asks}}, res.Commands...)
+		for _, c := range commands {
+			op, _ := external.Operation(c.Op)
+			for _, name := range c.Fields {
+				if s, known := op.Body.Field(name); known {
+					check(res, c.Name, s)
+				}
+			}
+		}
+	}
+	require.Empty(t, missing, "add them to choices or picked of package resources")
+	require.Greater(t, looked, 50)
+}

@@ -24,14 +24,26 @@ const (
 	maxText    = 255 // characters of what is looked for
 	maxSKU     = 64
 	perKind    = 5 // records of a kind that are shown
+	fewPerKind = 3 // of those that are suggested
 	atOnce     = 6 // questions that are asked at the same time
 	fewLetters = 3 // an index of texts knows groups of three characters
 	fewDigits  = 5 // of a part of a phone number
 	sureDigits = 7 // of a phone number
 )
 
+// looking is what is looked for.
+type looking struct {
+	text string
+	rows int    // records of a kind
+	of   string // name of the list that is looked through; "" = all
+}
+
+// through reports whether a list is looked through.
+func (l looking) through(list string) bool { return l.of == "" || l.of == list }
+
 // hit is a record that was found.
 type hit struct {
+	id    string
 	kind  string // in words
 	title string
 	also  string
@@ -54,18 +66,19 @@ type question func(ctx context.Context, q *web.Request) (found, error)
 var likeRequest = regexp.MustCompile(`^[A-Za-z0-9._-]{4,128}$`)
 
 // exact are the questions for records that are what was typed, and for nothing like it.
-func exact(q *web.Request, text string) (all []question) {
+func exact(q *web.Request, l looking) (all []question) {
+	text := l.text
 	number, isNumber := numberOf(text)
 	id, err := uuid.Parse(text)
 	isID := err == nil
 	isCode := utf8.RuneCountInString(text) <= maxSKU
 	for _, res := range resources.Found() {
-		if !may(q, res.Area, res.List) {
+		if !l.through(res.Name) || !may(q, res.Area, res.List) {
 			continue
 		}
 		add := func(asked bool, filter, value, what string) {
 			if asked && (filter == "ids" || res.Find.Answers(filter)) {
-				all = append(all, ask(res, url.Values{filter: {value}}, what, func(record) bool { return true }))
+				all = append(all, ask(l, res, url.Values{filter: {value}}, what, func(record) bool { return true }))
 			}
 		}
 		add(isID, "ids", id.String(), "id")
@@ -77,20 +90,21 @@ func exact(q *web.Request, text string) (all []question) {
 		add(isPhone(text), "phone", text, "phone")
 		add(isEmail(text), "email", text, "email")
 		if res.Find.Contacts && (isPhone(text) || isEmail(text)) {
-			all = append(all, ask(res, url.Values{"search": {contactOf(text, q.Company.CountryPrefix)}}, contact(text), func(r record) bool { return r.hasContact(text, q.Company.CountryPrefix) }))
+			all = append(all, ask(l, res, url.Values{"search": {contactOf(text, q.Company.CountryPrefix)}}, contact(text), func(r record) bool { return r.hasContact(text, q.Company.CountryPrefix) }))
 		}
 	}
-	if isID {
+	if isID && l.of == "" {
 		all = append(all, ofID(q, id.String())...)
 	}
-	if likeRequest.MatchString(text) && may(q, web.Events, "listRequests") {
+	if l.of == "" && likeRequest.MatchString(text) && may(q, web.Events, "listRequests") {
 		all = append(all, requestNamed(text))
 	}
 	return all
 }
 
 // similar are the questions for records whose name has the text in it.
-func similar(q *web.Request, text string) (all []question) {
+func similar(q *web.Request, l looking) (all []question) {
+	text := l.text
 	if utf8.RuneCountInString(text) < fewLetters {
 		return nil
 	}
@@ -99,12 +113,12 @@ func similar(q *web.Request, text string) (all []question) {
 		if res.Name == "products" {
 			products = res
 		}
-		if res.Find.Names && may(q, res.Area, res.List) {
-			all = append(all, ask(res, url.Values{"search": {text}}, "name", func(r record) bool { return strings.EqualFold(r.text(res.Find.Title), text) }))
+		if res.Find.Names && l.through(res.Name) && may(q, res.Area, res.List) {
+			all = append(all, ask(l, res, url.Values{"search": {text}}, "name", func(r record) bool { return strings.EqualFold(r.text(res.Find.Title), text) }))
 		}
 	}
-	if may(q, web.Warehouse, "listStocks") {
-		all = append(all, variant(products, text))
+	if l.through("products") && may(q, web.Warehouse, "listStocks") {
+		all = append(all, variant(l, products))
 	}
 	return all
 }
@@ -113,9 +127,9 @@ func similar(q *web.Request, text string) (all []question) {
 func may(q *web.Request, area web.Area, op string) bool { return q.Sees(area) && q.MayCall(op) }
 
 // ask asks the list with a filter.
-func ask(res resources.Resource, filter url.Values, what string, sure func(record) bool) question {
+func ask(l looking, res resources.Resource, filter url.Values, what string, sure func(record) bool) question {
 	return func(ctx context.Context, q *web.Request) (found, error) {
-		query := url.Values{"pageSize": {strconv.Itoa(perKind)}}
+		query := url.Values{"pageSize": {strconv.Itoa(l.rows)}}
 		for name, values := range filter {
 			query[name] = values
 		}
@@ -132,7 +146,8 @@ func ask(res resources.Resource, filter url.Values, what string, sure func(recor
 			if res.Find.Numbered() {
 				title = "№ " + title
 			}
-			h := hit{kind: out.kind, title: title, what: what, href: res.Find.Page + "/" + r.text(res.Find.ID), sure: sure(r)}
+			id := r.text(res.Find.ID)
+			h := hit{id: id, kind: out.kind, title: title, what: what, href: res.Find.Page + "/" + id, sure: sure(r)}
 			for _, name := range res.Find.Also {
 				if h.also == "" {
 					h.also = r.text(name)
@@ -219,17 +234,17 @@ func requestNamed(text string) question {
 }
 
 // variant asks for products by a SKU or barcode of one of their variants: the stock is found by these.
-func variant(products resources.Resource, text string) question {
+func variant(l looking, products resources.Resource) question {
 	return func(ctx context.Context, q *web.Request) (found, error) {
-		page, err := read(ctx, q, "listStocks", url.Values{"search": {text}, "groupBy": {"product"}, "pageSize": {strconv.Itoa(perKind)}})
+		page, err := read(ctx, q, "listStocks", url.Values{"search": {l.text}, "groupBy": {"product"}, "pageSize": {strconv.Itoa(l.rows)}})
 		if err != nil {
 			return found{}, err
 		}
 		out := found{kind: products.One(q)}
 		for _, r := range page.Items {
 			if r.text("variantId") != "" {
-				sure := strings.EqualFold(r.text("variantSku"), text)
-				out.hits = append(out.hits, hit{kind: out.kind, title: r.text("productName"), also: r.text("variantSku"), what: "variant", href: products.Page + "/" + r.text("productId"), sure: sure})
+				sure := strings.EqualFold(r.text("variantSku"), l.text)
+				out.hits = append(out.hits, hit{id: r.text("productId"), kind: out.kind, title: r.text("productName"), also: r.text("variantSku"), what: "variant", href: products.Page + "/" + r.text("productId"), sure: sure})
 			}
 		}
 		return out, nil

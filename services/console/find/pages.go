@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/phone"
+	"github.com/tradegrid/tradegrid/services/console/lines"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -27,6 +28,7 @@ type Pages struct{}
 func (pages *Pages) Folder() web.Folder {
 	return web.Folder{Name: "find", Templates: files, Routes: []web.Page{
 		web.Get(web.Home, "", "/find", pages.find),
+		web.Get(web.Home, "", "/find/suggest", pages.suggest).PartOfPages(),
 		web.Get(web.Home, "", "/go/{id}", pages.goTo),
 		web.Get(web.Account, "", "/go/{id}", pages.goHome).For(web.SignedIn),
 	}}
@@ -63,10 +65,10 @@ func (pages *Pages) lead(ctx context.Context, q *web.Request, text string) (web.
 	if text == "" {
 		return web.Go(q.Path("/")), nil
 	}
-	if utf8.RuneCountInString(text) > maxText || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' }) {
+	if !searchable(text) {
 		return pages.none(q, text), nil
 	}
-	all, err := pages.search(ctx, q, text)
+	all, err := pages.search(ctx, q, looking{text: text, rows: perKind})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -89,16 +91,32 @@ func (pages *Pages) lead(ctx context.Context, q *web.Request, text string) (web.
 	return pages.none(q, text), nil
 }
 
-// search asks for what is exactly what was typed, and if there is nothing, for names like it.
-func (pages *Pages) search(ctx context.Context, q *web.Request, text string) ([]found, error) {
-	all, err := askAll(ctx, q, exact(q, text))
-	if err != nil || slices.ContainsFunc(all, func(f found) bool { return len(f.hits) > 0 }) {
+// searchable reports whether a text can be that of a record.
+func searchable(text string) bool {
+	return utf8.RuneCountInString(text) <= maxText && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' })
+}
+
+// search asks for what is exactly what was typed, and if there is nothing, for names like it, last with two words the other way round.
+func (pages *Pages) search(ctx context.Context, q *web.Request, l looking) ([]found, error) {
+	all, err := askAll(ctx, q, exact(q, l))
+	if err != nil || some(all) {
 		return all, err
 	}
-	if _, err := uuid.Parse(text); err == nil {
+	if _, err := uuid.Parse(l.text); err == nil {
 		return nil, nil // no name
 	}
-	return askAll(ctx, q, similar(q, text))
+	all, err = askAll(ctx, q, similar(q, l))
+	turned := lines.Turned(l.text)
+	if err != nil || some(all) || turned == "" {
+		return all, err
+	}
+	l.text = turned
+	return askAll(ctx, q, similar(q, l))
+}
+
+// some reports whether something was found.
+func some(all []found) bool {
+	return slices.ContainsFunc(all, func(f found) bool { return len(f.hits) > 0 })
 }
 
 // askAll asks several questions at once. The answers are in their order.

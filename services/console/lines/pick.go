@@ -150,9 +150,23 @@ func (t Thing) Offer(q *web.Request) web.Hit {
 	return f
 }
 
-// Clients finds those that a document can be of.
+// Turned is a text of two words the other way round, as a surname can stand before the first name; "" = it has not two.
+func Turned(text string) string {
+	words := strings.Fields(text)
+	if len(words) != 2 || words[0] == words[1] {
+		return ""
+	}
+	return strings.TrimSuffix(words[1], ",") + " " + strings.TrimSuffix(words[0], ",")
+}
+
+// Clients finds those that a document can be of, with surname and first name in any order.
 func Clients(ctx context.Context, q *web.Request, text string) ([]web.Hit, error) {
-	records, err := Records(ctx, q, "listClients", url.Values{"search": {text}, "status": {"active"}, "pageSize": {"8"}, "withTotal": {"false"}})
+	query := url.Values{"search": {text}, "status": {"active"}, "pageSize": {"8"}, "withTotal": {"false"}}
+	records, err := Records(ctx, q, "listClients", query)
+	if turned := Turned(text); err == nil && len(records) == 0 && turned != "" {
+		query.Set("search", turned)
+		records, err = Records(ctx, q, "listClients", query)
+	}
 	var all []web.Hit
 	for _, r := range records {
 		all = append(all, web.Hit{

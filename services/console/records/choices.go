@@ -111,3 +111,21 @@ func (d *directories) options(ctx context.Context, field, current string, keep f
 	}
 	return out, nil
 }
+
+// pick lets people find the record whose id a field takes, if they may see its list. A record that the field has takes a call.
+func pick(ctx context.Context, q *web.Request, f *web.Field) error {
+	res, ok := resources.Picked(f.Name)
+	if !ok || f.Type != "" || !q.Sees(res.Area) || !q.MayCall(res.List) {
+		return nil
+	}
+	f.Help, f.MaxLength = "", nil
+	f.Pick = &web.Picker{Address: q.Path("/find/suggest?of=" + res.Name)}
+	id := idOr(f.Value)
+	if id == "" {
+		f.Pick.Text = f.Value
+		return nil
+	}
+	var err error
+	f.Pick.Text, err = recordName(ctx, q, res, id)
+	return err
+}

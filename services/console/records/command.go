@@ -282,6 +282,11 @@ func (pages *Pages) fieldsOf(ctx context.Context, q *web.Request, s shown, c res
 		}
 	}
 	fields := q.FieldsOf(f)
+	for i := range fields {
+		if err := pick(ctx, q, &fields[i]); err != nil {
+			return nil, err
+		}
+	}
 	return append(fields, (*attributeFields)(c.Attributes).fields(q, s, d.typed, refusal)...), nil
 }
 

@@ -43,11 +43,18 @@ func (pages *Pages) chips(ctx context.Context, q *web.Request, in listQuery, nam
 // adds are the filters that are not set, each with the form that sets it.
 func adds(q *web.Request, in listQuery) (links []web.Link) {
 	for _, f := range in.filters {
-		if _, named := resources.ChoicesOf(f.Name); !in.query.Has(f.Name) && !slices.Contains(machines, f.Name) && (named || f.Format != "uuid") {
+		if !in.query.Has(f.Name) && !slices.Contains(machines, f.Name) && (f.Format != "uuid" || named(f.Name)) {
 			links = append(links, web.Link{Text: q.Label(f.Name), Href: in.one(q, f.Name)})
 		}
 	}
 	return links
+}
+
+// named reports whether people choose what the field takes the id of by its name.
+func named(field string) bool {
+	_, entry := resources.ChoicesOf(field)
+	_, record := resources.Picked(field)
+	return entry || record
 }
 
 // one is the address of the form that sets one filter.
@@ -62,8 +69,11 @@ func (pages *Pages) filterText(ctx context.Context, q *web.Request, f httpapi.Sh
 	if name, err := names.name(ctx, f.Name, value); err != nil || name != "" {
 		return name, err
 	}
-	if of, ok := idFilters[f.Name]; ok {
-		return pages.nameOf(ctx, q, of, value)
+	if of, ok := resources.Picked(f.Name); ok {
+		return recordName(ctx, q, of, value)
+	}
+	if f.Name == "shiftId" {
+		return recordName(ctx, q, pages.resource("shifts"), value)
 	}
 	if enum := enumOf(f); len(enum) > 0 {
 		var all []string
@@ -87,14 +97,8 @@ func (pages *Pages) filterText(ctx context.Context, q *web.Request, f httpapi.Sh
 	return value, nil
 }
 
-// idFilters are filters by records that have a page: the resource by the name of the filter.
-var idFilters = map[string]string{
-	"customerId": "clients", "clientId": "clients", "orderId": "orders", "dealId": "deals", "productId": "products", "shiftId": "shifts", "refundOfSaleId": "sales",
-}
-
-// nameOf is what people call the record of another resource; its id if there is none.
-func (pages *Pages) nameOf(ctx context.Context, q *web.Request, resource, id string) (string, error) {
-	res := pages.resource(resource)
+// recordName is what people call the record of another resource; its id if there is none.
+func recordName(ctx context.Context, q *web.Request, res resources.Resource, id string) (string, error) {
 	raw, err := web.Call[web.JSON](ctx, q, res.Get, web.Input{Path: map[string]string{"id": id}})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
 		return id, nil
@@ -231,7 +235,7 @@ func (pages *Pages) filterField(ctx context.Context, q *web.Request, f httpapi.S
 	if options != nil {
 		field.Type, field.Options = "select", slices.Insert(options, 0, web.Option{Text: q.T("filter.any")})
 	}
-	return field, nil
+	return field, pick(ctx, q, &field)
 }
 
 // dayOf is the day of a bound that is a time, for a field that takes days.

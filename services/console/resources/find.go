@@ -34,6 +34,22 @@ func Found() []Resource {
 	return all
 }
 
+// picked are the lists that people choose a record of, where a field takes its id: the resource by the name of the field. They are too
+// long for a choice, and have a [Find].
+var picked = map[string]string{
+	"customerId": "clients", "clientId": "clients", "intoId": "clients", "mergedIntoId": "clients", "productId": "products", "orderId": "orders", "dealId": "deals", "refundOfSaleId": "sales", "purchaseOrderId": "purchase-orders",
+}
+
+// Picked is the list of whose records people choose one for a field that takes an id.
+func Picked(field string) (r Resource, ok bool) {
+	all := Found()
+	i := slices.IndexFunc(all, func(r Resource) bool { return r.Name == picked[field] })
+	if i < 0 {
+		return r, false
+	}
+	return all[i], true
+}
+
 // Single is a kind of record that no list finds by its id.
 type Single struct {
 	Kind  string // "" = that of a resource

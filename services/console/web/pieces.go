@@ -250,6 +250,13 @@ type Field struct {
 	Focus             bool
 	MaxLength         *int // characters
 	Options           []Option
+	Pick              *Picker // nil = the value is typed
+}
+
+// Picker lets people find the record whose id a field takes. Without a script they type the id.
+type Picker struct {
+	Address string // of what is found
+	Text    string // what the record is called that the field has now
 }
 
 // Option is a choice of a field.
@@ -275,6 +282,7 @@ type Combo struct {
 // Hit is something that a [Combo] has found.
 type Hit struct {
 	Do      string // value of its button
+	Href    string // of a link that stands in place of the button
 	Picture *Picture
 	Name    string
 	Code    string

@@ -1,0 +1,65 @@
+package find
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tradegrid/tradegrid/services/console/web"
+)
+
+// Bounds of suggestions. Nobody waits for them: what takes longer is not shown.
+const (
+	mostSuggested = 8
+	patience      = 2 * time.Second
+)
+
+type suggestPage struct {
+	Header web.Header
+	Query  string
+	Hits   []web.Hit
+	None   string
+}
+
+// suggest finds what the page of the find field finds, while somebody types. With the name of a list (of) it finds its records, for a
+// field that takes the id of one; see [web.Picker].
+func (pages *Pages) suggest(ctx context.Context, q *web.Request) (web.Answer, error) {
+	l := looking{text: strings.Join(strings.Fields(q.Form.Get("q")), " "), rows: fewPerKind, of: q.Form.Get("of")}
+	p := suggestPage{Header: web.Header{Title: q.T("find.title")}, Query: l.text}
+	_, isNumber := numberOf(l.text)
+	if !searchable(l.text) || utf8.RuneCountInString(l.text) < fewLetters && !isNumber {
+		return web.Show("find/suggest", p.Header.Title, p), nil
+	}
+	if l.of != "" {
+		l.rows, p.None = mostSuggested, q.T("find.none", l.text)
+	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	all, err := pages.search(limited, q, l)
+	if err != nil && limited.Err() == nil {
+		return web.Answer{}, err
+	}
+	if err != nil {
+		all, p.None = nil, ""
+	}
+	hits := hitsOf(all)
+	for _, h := range hits[:min(len(hits), mostSuggested)] {
+		p.Hits = append(p.Hits, h.suggested(q, l))
+	}
+	return web.Show("find/suggest", p.Header.Title, p), nil
+}
+
+// suggested leads to the page of the record, or in a field for its id chooses it.
+func (h hit) suggested(q *web.Request, l looking) web.Hit {
+	out := web.Hit{Name: h.title, Detail: h.also}
+	if out.Name == "" {
+		out.Name = h.kind
+	}
+	if l.of != "" {
+		out.Do = h.id
+		return out
+	}
+	out.Href, out.Detail = q.Path(h.href), strings.TrimSuffix(h.kind+" · "+h.also, " · ")
+	return out
+}
