@@ -108,7 +108,7 @@ func (pages *Pages) askBulk(ctx context.Context, q *web.Request, c chosen, b res
 		return web.Answer{}, err
 	}
 	if b.Removes && len(field.Options) == 0 {
-		return pages.showList(ctx, q, c.in, &outcome{Text: q.T("records.bulk.nothing")})
+		return pages.showList(ctx, q, c.in, &outcome{Toast: web.Toast{Text: q.T("records.bulk.nothing")}})
 	}
 	p := pages.bulkPage(q, c, b)
 	p.Fields = []web.Field{field}
