@@ -547,7 +547,7 @@ func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 		var got page
 		require.Eventually(t, func() bool {
 			got = owner.ask(http.MethodGet, location, nil)
-			return !strings.Contains(got.body, "hx-get")
+			return !strings.Contains(got.body, `hx-trigger="every`)
 		}, time.Minute, 20*time.Millisecond)
 		require.Contains(t, got.body, "The file is ready", location)
 		return got
