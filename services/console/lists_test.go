@@ -51,3 +51,20 @@ func TestDocumentsSayWhoTheyAreFor(t *testing.T) {
 	require.Contains(t, owner.get(card), "Owes")
 	require.Equal(t, http.StatusNotFound, owner.ask(http.MethodGet, root+"/clients/"+order+"/view/card", nil).status)
 }
+
+// A credit note takes its invoice back: its amounts are below 0 in the list and on its page, as in files.
+func TestCreditNotesAreBelowZero(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	order := p.call(own, p.external, http.MethodPost, "/orders", `{"items":[{"kind":"custom","name":"Bell","qty":1,"unitPrice":123456}]}`)["id"].(string)
+	invoice := p.call(own, p.external, http.MethodPost, "/orders/"+order+"/invoices", `{}`)["id"].(string)
+	note := p.call(own, p.external, http.MethodPost, "/invoices/"+invoice+"/cancel", `{"reason":"wrong address"}`)["creditNoteId"].(string)
+	const above, below = ">1\u202f234.56", ">−1\u202f234.56"
+	list := owner.get(root + "/invoices")
+	require.Contains(t, list, above)
+	require.Contains(t, list, below)
+	require.Contains(t, owner.get(root+"/invoices/"+note), below)
+	require.NotContains(t, owner.get(root+"/invoices/"+invoice), below)
+}

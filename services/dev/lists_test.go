@@ -80,7 +80,7 @@ func (w *walker) most(path string) int {
 		}
 		return len(records)
 	}
-	if !slices.Contains(w.paths, parent) || below == "" || below == "/explain" || below == "/held" || below == "/result" || strings.Contains(below, "{") {
+	if !slices.Contains(w.paths, parent) || below == "" || below == "/explain" || below == "/held" || below == "/skipped" || below == "/result" || strings.Contains(below, "{") {
 		return -1 // it reads one record, or shows what went wrong
 	}
 	best := -1

@@ -147,6 +147,9 @@ func (i *Invoice) charge(c document.Charge) {
 	i.DeliveryCost, i.ReturnFees, i.Payable = c.DeliveryCost, c.ReturnFees, c.Payable
 }
 
+// Reverses reports whether the document takes back another one; see docs/reference/jobs.md#signs-of-amounts.
+func (i *ListItem) Reverses() bool { return i.Kind == kindCreditNote }
+
 // check returns a 409 if the document cannot be cancelled.
 func (i *Invoice) check() error {
 	switch {

@@ -60,7 +60,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		return web.Number(q.Number(text))
 	case resources.AsAmount:
 		n := r.Number(c.Name)
-		if r.Text("kind") == "refund" && n > 0 { // as in files and in sums
+		if takesBack(r) && n > 0 { // as in files and in sums
 			n = -n
 		}
 		return web.Number(q.Amount(n))
@@ -93,6 +93,11 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 	case resources.AsText, resources.AsEntry, resources.AsEntries, resources.AsFieldValue:
 	}
 	return web.Text(short(r.Shown(c.Name)))
+}
+
+// takesBack reports whether a record takes back another one, so that its amounts are below 0.
+func takesBack(r resources.Record) bool {
+	return r.Text("kind") == "refund" || r.Text("kind") == "credit_note"
 }
 
 // ofField makes a column with values of different fields one with the value of the field that a row names, so that an amount is shown as

@@ -165,7 +165,7 @@ func sumsBelow(q *web.Request, s shown) (all []web.Fact) {
 		if last := i == len(s.res.Sums)-1; !last && n == 0 || sum.When != nil && !sum.When(s.record) {
 			continue
 		}
-		if sum.Less != (s.record.Text("kind") == "refund") {
+		if sum.Less != takesBack(s.record) {
 			n = -n
 		}
 		all = append(all, web.Fact{Label: q.Label(sum.Name), Cell: web.Text(q.Money(n))})

@@ -242,7 +242,7 @@ func invoices() Resource {
 		Views:  []View{{"open", "kind=invoice&status=issued"}, {"credit_notes", "kind=credit_note"}},
 		Sums:   sums(Sum{Name: "deliveryCost"}, Sum{Name: "returnFees"}, Sum{Name: "payable"}),
 		Columns: []Column{
-			number("number"), moment("issuedAt"), state("kind"), state("status"), text("buyerName").Of("clients", "clientId"), number("orderNumber").Of("orders", "orderId"),
+			number("number"), moment("issuedAt"), state("kind"), state("status"), text("buyerName").Of("clients", "clientId").Faced(), number("orderNumber").Of("orders", "orderId"),
 			date("dueDate"), amount("payable"),
 			amount("total").Less(), amount("taxAmount").Less(), code("currency").Less(), number("creditNoteNumber").Of("invoices", "creditNoteId").Less(),
 			number("invoiceNumber").Of("invoices", "invoiceId").Less(), moment("cancelledAt").Less(), text("reason").Less(), text("note").Less(),

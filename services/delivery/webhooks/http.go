@@ -38,7 +38,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/test", "testWebhookSubscription", "Send a test message to a subscription", s.SendTest, httpapi.Answers(http.StatusAccepted),
 		httpapi.Doc("Sends a signed message that carries nothing but `{\"test\": true}`, whatever the events and the filter; read the outcome from the delivery in the answer. "+
 			"Fails with `WEBHOOK_SUBSCRIPTION_NOT_FOUND`, `VALIDATION_ERROR` for an unknown event, and `AUTH_API_SCOPE_INSUFFICIENT` for events that the token may not read."))
-	httpapi.Command(r, "/webhooks/subscriptions/{id}/probe", "probeWebhookSubscription", "Ask the receiver of a subscription now", s.Probe, httpapi.Answers(http.StatusAccepted),
+	httpapi.Command(r, "/webhooks/subscriptions/{id}/probe", "probeWebhookSubscription", "Send the oldest waiting delivery of a subscription now", s.Probe, httpapi.Answers(http.StatusAccepted),
 		httpapi.Doc("Makes the next attempt of the oldest delivery that waits, also through an open circuit, which closes if it succeeds; the answer is that delivery. "+
 			"Fails with `WEBHOOK_SUBSCRIPTION_NOT_FOUND`, `WEBHOOK_NOTHING_WAITS`, `WEBHOOK_DELIVERY_BLOCKED`, and `AUTH_API_SCOPE_INSUFFICIENT`."))
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/replay", "replayWebhookEvents", "Send the events of an interval to a subscription again", s.Replay, httpapi.Answers(http.StatusAccepted),
@@ -74,7 +74,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Command(r, "/webhooks/deliveries/{id}/skip", "skipWebhookDelivery", "Cancel a delivery that holds a record", s.Skip,
 		httpapi.Doc("Gives up an open delivery to an ordered subscription, so that the later ones of its record are sent. "+
 			"Fails with `WEBHOOK_DELIVERY_NOT_FOUND`, `WEBHOOK_NOT_ORDERED`, or `WEBHOOK_DELIVERY_OVER` if nothing waits for it."))
-	httpapi.Command(r, "/webhooks/deliveries/{id}/send-now", "sendWebhookDeliveryNow", "Make the next attempt of a delivery now", s.SendNow, httpapi.Answers(http.StatusAccepted),
+	httpapi.Command(r, "/webhooks/deliveries/{id}/send-now", "sendWebhookDeliveryNow", "Send a waiting delivery now", s.SendNow, httpapi.Answers(http.StatusAccepted),
 		httpapi.Doc("Makes the attempt that a delivery waits for at once, also through an open circuit; it is one of its attempts. One that is on its way already is answered as it is. "+
 			"Fails with `WEBHOOK_DELIVERY_NOT_FOUND`, `WEBHOOK_DELIVERY_OVER`, `WEBHOOK_DELIVERY_BLOCKED`, and `AUTH_API_SCOPE_INSUFFICIENT`."))
 	httpapi.Read(r, "/webhooks/event-types", "listWebhookEventTypes", "List event types", s.EventTypes,
