@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -58,7 +57,7 @@ func (pages *Pages) panel(ctx context.Context, q *web.Request, s state, refused 
 func bookingPanel(q *web.Request, s state, b scheduling.Booking) *panel {
 	p := &panel{
 		Close: s.alone().href(q), Chip: &web.Chip{Kind: kinds[b.Status], Text: q.T("bookings.status." + b.Status)}, Title: q.T("bookings.number", b.Number), When: whenOf(q, b) + " · " + b.ResourceName,
-		Client: web.Link{Text: b.CustomerName}, Phone: b.CustomerPhone, Call: strings.ReplaceAll(b.CustomerPhone, " ", ""), Focus: q.HTTP.Header.Get("X-Renews") == "",
+		Client: web.Link{Text: b.CustomerName}, Phone: b.CustomerPhone, Call: web.Dial(b.CustomerPhone), Focus: q.HTTP.Header.Get("X-Renews") == "",
 		Links: []web.Link{{Text: q.T("bookings.details"), Href: q.Path("/bookings/" + b.ID.String())}},
 	}
 	if name := serviceOf(b); name != "" {

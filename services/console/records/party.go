@@ -38,7 +38,8 @@ func faceOf(name, at string) web.Cell { return web.LinkTo(name, at).Pictured(web
 type cardPage struct {
 	Header      web.Header
 	Name        web.Cell
-	Phone, Mail string
+	Call, Phone string // as links take it, and as people write it
+	Mail        string
 	Facts       []web.Fact
 	Last        []web.Fact // orders
 }
@@ -53,7 +54,8 @@ func (pages *Pages) card(res resources.Resource) web.Handler {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		p := cardPage{Header: web.Header{Title: titleOf(q, res, s.record)}, Phone: s.record.Text("phone"), Mail: s.record.Text("email")}
+		phone := s.record.Text("phone")
+		p := cardPage{Header: web.Header{Title: titleOf(q, res, s.record)}, Call: web.Dial(phone), Phone: phone, Mail: s.record.Text("email")}
 		p.Name = faceOf(p.Header.Title, s.address(q))
 		p.Name.Sub = q.T("records.card.since", q.Date(moments(q, s.record.Text("createdAt")).At.At, "Jan 2006"))
 		if err := pages.bought(ctx, q, s, &p); err != nil {
