@@ -259,6 +259,7 @@ func TestAMoveAnswersBothColumns(t *testing.T) {
 	for _, i := range []int{0, 1} {
 		require.Regexp(t, `<section id="stage-`+stage(i)+`"[^>]*hx-swap-oob="true"`, got.body)
 	}
+	require.Contains(t, got.body, `<b id="open" hx-swap-oob="true">`, "what is late elsewhere stays in the sentence behind it")
 	undo := regexp.MustCompile(`name="stage" value="([^"]*)"><input type="hidden" name="version" value="2"`).FindStringSubmatch(got.body)
 	require.NotNil(t, undo, got.body)
 	require.Equal(t, 200, move(undo[1], "2").status)
