@@ -70,9 +70,9 @@ func shifts() Resource {
 		Address: "/shifts", Page: "/shifts", Elsewhere: true, Title: "number", State: "status",
 		List: "listShifts", Get: "getShift", Export: true,
 		Columns: []Column{
-			number("number"), moment("openedAt"), moment("closedAt"), state("status"), text("cashierName"), number("salesCount"),
-			amount("salesTotal"), number("refundsCount"), amount("refundsTotal"), amount("expectedCash"), amount("cashDifference"),
-			amount("openingCash").Less(), amount("closingCash").Less(), amount("cashIn").Less(), amount("cashOut").Less(),
+			number("number"), moment("openedAt"), moment("closedAt"), state("status"), text("cashierName").Faced(), number("salesCount"),
+			amount("salesTotal"), amount("refundsTotal"), amount("cashDifference"),
+			number("refundsCount").Less(), amount("expectedCash").Less(), amount("openingCash").Less(), amount("closingCash").Less(), amount("cashIn").Less(), amount("cashOut").Less(),
 		},
 	}
 }
