@@ -80,7 +80,8 @@ func TestDocumentsAreMailed(t *testing.T) {
 	owner, calls := p.signedIn(own.people[company.RoleOwner]), p.calls(own)
 	for _, d := range []struct{ list, page, document, kind string }{
 		{"/invoices", "/invoices", "", "customer.document.invoice"},
-		{"/orders", "/orders", "delivery-note", "customer.document.order.delivery-note"}, {"/sales", "/sales", "", "customer.document.sale.receipt"},
+		{"/orders", "/orders", "delivery-note", "customer.document.order.delivery-note"},
+		{"/sales", "/sales", "", "customer.document.sale.receipt"},
 	} {
 		at := root + d.page + "/" + calls.first(d.list)
 		form := owner.filledIn(owner.ask(http.MethodGet, at+"/do/mail", nil))

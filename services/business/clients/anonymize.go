@@ -66,7 +66,7 @@ func (s *Service) Anonymize(ctx context.Context, tx *db.Tx, by access.Caller, id
 
 // anonymize keeps the terms of trade and the standing of the client, and nothing that tells who the client is.
 func (c *Client) anonymize(tx *db.Tx, at jsontype.Time) {
-	c.Attached.Forget(tx, c.CompanyID, usedByClient, c.ID)
+	c.Forget(tx, c.CompanyID, usedByClient, c.ID)
 	c.Fields = Fields{
 		Card: Card{
 			Kind: c.Kind, DisplayName: anonymousName, GroupID: c.GroupID, PriceListID: c.PriceListID, CreditLimit: c.CreditLimit,

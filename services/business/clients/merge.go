@@ -168,8 +168,8 @@ func checkMerge(ctx context.Context, tx *db.Tx, from, into *Client) error {
 func handOver(tx *db.Tx, from, into *Client) {
 	own, given := into.Attached, from.Attached
 	into.AttachmentFileIDs, from.AttachmentFileIDs = union(own.AttachmentFileIDs, given.AttachmentFileIDs), nil
-	into.Attached.Keep(tx, into.CompanyID, usedByClient, into.ID, own)
-	from.Attached.Keep(tx, from.CompanyID, usedByClient, from.ID, given)
+	into.Keep(tx, into.CompanyID, usedByClient, into.ID, own)
+	from.Keep(tx, from.CompanyID, usedByClient, from.ID, given)
 }
 
 // union are the ids of a, and those of b that a has not.

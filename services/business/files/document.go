@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -47,7 +48,7 @@ func inspectDocument(raw io.ReadSeeker) (media string, err error) {
 	switch {
 	case n == 0:
 		return "", apierr.InvalidField(imaging.Field, apierr.Format, "is empty; send the file as the body")
-	case err != nil && err != io.ErrUnexpectedEOF: //nolint:errorlint // io.ReadFull returns it as it is
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return "", fmt.Errorf("read document: %w", err)
 	}
 	head = head[:n]

@@ -90,7 +90,8 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 		Timeline: []Step{
 			{Time: "0 ms", Title: "POST /orders", Chip: &Chip{Good, "201"}, Text: "Token Web shop"},
 			{Time: "+9 ms", Title: "2 subscriptions looked at", Branches: []Branch{
-				{Chip{Good, "delivered"}, Link{"shop.example.com", "/gallery"}, "attempt 1", "", nil}, {Chip{Off, "filtered out"}, Link{"erp.example.com", ""}, "", "The filter wants another channel.", nil},
+				{Chip{Good, "delivered"}, Link{"shop.example.com", "/gallery"}, "attempt 1", "", nil},
+				{Chip{Off, "filtered out"}, Link{"erp.example.com", ""}, "", "The filter wants another channel.", nil},
 				{Chip{Warn, "waits"}, Link{"pos.example.com", "/gallery"}, "", "Attempt 2 of 7 at 15:12.", &Action{Text: "Send now", Post: "/gallery", Small: true}},
 			}},
 			{Time: "next", Kind: Warn, Title: "Attempt 3"},

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -46,13 +47,15 @@ func missOf(q *web.Request, m *webhooks.FilterMiss) string {
 	return q.T("why.filtered", m.Key, string(m.Wanted), string(m.Found))
 }
 
+// unhurried are what deliveries wait for on their way, or what no request can hurry.
+var unhurried = []webhook.Waiting{webhook.WaitsForSender, webhook.WaitsForAnswer, webhook.WaitsForTurn, webhook.WaitsForResume, webhook.WaitsForKey, webhook.WaitsForRouter}
+
 // SendNow is the button that makes the attempt that a delivery waits for; nil where the person may not, or no request can hurry it.
 func SendNow(q *web.Request, d webhooks.DeliveryRecord) *web.Action {
 	if !q.Allows(scope, true) || d.Status != statusPending || d.WaitingFor == nil {
 		return nil
 	}
-	switch *d.WaitingFor {
-	case webhook.WaitsForSender, webhook.WaitsForAnswer, webhook.WaitsForTurn, webhook.WaitsForResume, webhook.WaitsForKey, webhook.WaitsForRouter:
+	if slices.Contains(unhurried, *d.WaitingFor) {
 		return nil
 	}
 	act := &web.Action{ID: "now-" + d.ID.String(), Text: q.T("webhooks.send_now"), Post: q.Path("/webhooks/deliveries/" + d.ID.String() + "/send-now"), Small: true}

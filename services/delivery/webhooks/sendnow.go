@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,14 +72,16 @@ const sqlSelectProbe = `SELECT id FROM (
  ORDER BY company_id, subscription_id, id LIMIT $3) AS d
 WHERE waiting_for IS NULL OR waiting_for <> $4 ORDER BY attempt >= $5, id LIMIT 1`
 
+// blocked are what a delivery waits for that no request can hurry.
+var blocked = []webhook.Waiting{webhook.WaitsForTurn, webhook.WaitsForResume, webhook.WaitsForKey}
+
 // hurry hands an open delivery to the senders, in the transaction that makes it due. One that is due and on its way is left alone, so
 // that a second request sends nothing.
 func (s *Service) hurry(ctx context.Context, tx *db.Tx, company tenant.ID, d DeliveryRecord) (DeliveryRecord, error) {
 	if !d.open() {
 		return d, apierr.StateConflict("WEBHOOK_DELIVERY_OVER", "the delivery is over; its status is %s", d.Status).With("status", d.Status)
 	}
-	switch w := *d.WaitingFor; w {
-	case webhook.WaitsForTurn, webhook.WaitsForResume, webhook.WaitsForKey:
+	if w := *d.WaitingFor; slices.Contains(blocked, w) {
 		return d, apierr.StateConflict("WEBHOOK_DELIVERY_BLOCKED", "the delivery cannot be sent now: %s", w.Sentence()).With("waitingFor", w)
 	}
 	frozen, err := body(ctx, tx, company, d)
