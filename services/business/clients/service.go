@@ -139,7 +139,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fi
 	if err != nil {
 		return c, err
 	}
-	c.Attached.Keep(tx, by.Company, usedByClient, c.ID, fileuse.Attached{})
+	c.Keep(tx, by.Company, usedByClient, c.ID, fileuse.Attached{})
 	return c, nil
 }
 
@@ -162,7 +162,7 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		if err := s.settle(ctx, tx, by.Company, before, c); err != nil {
 			return err
 		}
-		c.Attached.Keep(tx, by.Company, usedByClient, id, before.Attached)
+		c.Keep(tx, by.Company, usedByClient, id, before.Attached)
 		return nil
 	}, updated)
 }
@@ -221,7 +221,7 @@ func (s *Service) checkReferences(ctx context.Context, q db.Querier, company ten
 	refs.Add("USER", "assignedToId", before.AssignedToID, c.AssignedToID, s.cfg.Users.KnownUsers)
 	refs.Add("CLIENT_GROUP", "groupId", before.GroupID, c.GroupID, groups.Known)
 	refs.Add("PRICE_LIST", "priceListId", before.PriceListID, c.PriceListID, priceLists.Known)
-	if err := c.Attached.LookUp(&refs, before.Attached); err != nil {
+	if err := c.LookUp(&refs, before.Attached); err != nil {
 		return err
 	}
 	return refs.Check(ctx, q, company)

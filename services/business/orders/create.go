@@ -136,7 +136,7 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, o Ord
 	if err != nil {
 		return nil, err
 	}
-	o.Attached.Keep(tx, by.Company, usedByOrder, o.ID, fileuse.Attached{})
+	o.Keep(tx, by.Company, usedByOrder, o.ID, fileuse.Attached{})
 	prepaid := newPayment(tx, &o, by, o.PrepaidAmount)
 	if err := insertPrepaid(ctx, tx, by, &o, prepaid); err != nil {
 		return nil, err

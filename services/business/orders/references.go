@@ -29,7 +29,7 @@ func (s *Service) resolve(ctx context.Context, q db.Querier, before, o *Order, i
 	refs.Add("ASSET", "assetId", before.AssetID, o.AssetID, s.cfg.Assets)
 	refs.Add("DEAL", "dealId", before.DealID, o.DealID, s.cfg.Deals)
 	refs.Add("USER", "assignedToId", before.AssignedToID, o.AssignedToID, s.cfg.Users.KnownUsers)
-	if err := o.Attached.LookUp(&refs.Set, before.Attached); err != nil {
+	if err := o.LookUp(&refs.Set, before.Attached); err != nil {
 		return out, err
 	}
 	others := []batchloader.Read{table.NotTaken(before, o)}

@@ -122,6 +122,6 @@ func (s *Service) follow(tx *db.Tx, by access.Caller, before, o *Order, p Paymen
 		s.enter(tx, o, trade.LedgerEntry{Kind: trade.LedgerReassignment, At: at, Paid: before.PrepaidAmount, OtherID: before.CustomerID})
 	}
 	s.enterPayment(tx, o, p)
-	o.Attached.Keep(tx, by.Company, usedByOrder, o.ID, before.Attached)
+	o.Keep(tx, by.Company, usedByOrder, o.ID, before.Attached)
 	s.cfg.Stock.Reserve(tx, by, append(before.reserved(-1), o.reserved(1)...))
 }
