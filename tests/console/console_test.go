@@ -361,7 +361,7 @@ func breakAndMend(t *testing.T, b *browser, d dev) {
 	b.until(`document.querySelector("#live").innerText.includes("HTTP 500")`)
 	b.look("test-failed", b.location())
 	b.look("subscription", subscription)
-	require.Contains(t, b.text(".note.bad"), "failed", "the page of the subscription says so in a sentence")
+	require.Regexp(t, "failed|HTTP 500", b.text("p.lead"), "the page of the subscription says so in a sentence")
 	require.Contains(t, b.text("#live"), "HTTP 500")
 	b.look("home-trouble", company+"/")
 

@@ -47,7 +47,7 @@ func lifeOfAToken(t *testing.T, b *browser, d dev, company string) {
 	b.look("token-new", company+"/tokens/new")
 	b.run(chromedp.Navigate(company+"/tokens/new"),
 		chromedp.Click(chromedp.CSS("[name='scope.orders'][value=read]")), chromedp.Click(chromedp.CSS("[name='scope.company'][value=read]")))
-	b.submit("form .end button, p.end button", "#f-name", "Browser")
+	b.submit(".form-end button", "#f-name", "Browser")
 	token := strings.TrimSpace(b.text("#secret"))
 	require.Regexp(t, secretText, token)
 	require.Contains(t, b.text("#curl"), token, "the command works as it stands there")

@@ -80,7 +80,7 @@ func (h *hooks) breakIt() {
 	for range 12 {
 		h.api("POST", "/webhooks/subscriptions/"+h.page[strings.LastIndex(h.page, "/")+1:]+"/test")
 	}
-	h.patiently(`document.querySelector("#live .note.bad")?.innerText.includes("HTTP 500")`)
+	h.patiently(`document.querySelector("#live .lead")?.innerText.includes("HTTP 500")`)
 	h.patiently(`document.querySelector("h1").innerText.includes("circuit open")`)
 	h.same()
 	h.lookAtAll("hook-broken")

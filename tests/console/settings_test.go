@@ -54,7 +54,7 @@ func outlives(t *testing.T, b *browser, d dev) {
 
 	b.run(chromedp.Navigate(company + "/orders/new"))
 	b.post("/sign-out", "")
-	b.run(chromedp.SendKeys(chromedp.CSS("[role=combobox]"), "glo"), chromedp.WaitVisible(chromedp.CSS("dialog[open]")))
+	b.run(chromedp.SendKeys(chromedp.CSS("main [role=combobox]"), "glo"), chromedp.WaitVisible(chromedp.CSS("dialog[open]")))
 	b.lookHere("signed-out-dialog")
 	b.post("/sign-in", "email=anna@example.com&password="+url.QueryEscape(password))
 	b.run(chromedp.Click(chromedp.CSS("dialog button")))
@@ -218,7 +218,7 @@ func operate(t *testing.T, b *browser, d dev) {
 	require.True(t, opened)
 	b.until(`window.told`) // the stream says how it is at once to a page that has seen nothing
 	b.run(chromedp.Navigate(d.ConsoleURL + "/platform/topics"))
-	require.Contains(t, b.text(".note"), "as they are declared")
+	require.Contains(t, b.text(".note"), "as declared")
 
 	require.Eventually(t, func() bool {
 		b.run(chromedp.Navigate(d.ConsoleURL + "/platform/mail"))
