@@ -543,11 +543,11 @@ func (w *walk) hooks(sub string) {
 	payload, err := json.Marshal(w.do(200, "GET /webhooks/deliveries/{id}", "", delivery)["payload"])
 	require.NoError(w.t, err)
 	require.Equal(w.t, "webhook.test", w.checkEnvelope(payload))
+	w.do(202, "POST /webhooks/deliveries/{id}/send-now", "", delivery)
+	w.do(202, "POST /webhooks/subscriptions/{id}/probe", "", sub) // while one delivery waits: of several, any may be the oldest
 	w.do(201, "POST /webhooks/deliveries/{id}/redeliver", "", delivery)
 	w.do(200, "GET /webhooks/subscriptions/{id}/deliveries", "", sub)
 	w.do(200, "GET /webhooks/subscriptions/{id}/skipped", "", sub, "?limit=2")
-	w.do(202, "POST /webhooks/deliveries/{id}/send-now", "", delivery)
-	w.do(202, "POST /webhooks/subscriptions/{id}/probe", "", sub)
 	w.do(409, "POST /webhooks/deliveries/{id}/skip", "", delivery)
 	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"ordered":true,"headers":{"X-Api-Key":"k"}}`, sub)
 	w.do(200, "POST /webhooks/deliveries/{id}/skip", "", delivery)
