@@ -2,6 +2,7 @@ package roles_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -56,15 +57,17 @@ func TestAnonymizedAddressIsNowhere(t *testing.T) {
 	}
 	const line = `"items":[{"kind":"custom","name":"Work","unitPrice":1000}]`
 	order := c.OK(t, "POST", "/orders", `{"customerId":"`+c.ann+`",`+line+`}`).ID(t)
+	invoice := c.OK(t, "POST", "/orders/"+order+"/invoices", "").ID(t) // before the client has an address, which it would keep
 	sale := c.OK(t, "POST", "/sales", `{"shiftId":"`+c.shift+`","paymentMethod":"cash","customerId":"`+c.ann+`",`+line+`}`).ID(t)
 	call("PATCH", "/clients/"+c.ann, `{"email":"`+privateAddress+`"}`)
 	call("POST", "/orders/"+order+"/mails", `{"document":"confirmation","email":"`+privateAddress+`"}`)
 	call("POST", "/sales/"+sale+"/mails", `{"email":"`+privateAddress+`"}`)
+	call("POST", "/invoices/"+invoice+"/mails", `{"email":"`+privateAddress+`"}`)
 	before := textsOf(t, c.node.DB, privateAddress)
 	for _, table := range []string{"clients", "order_history", "notices", "admin_changes"} {
 		require.NotZero(t, before[table], "%s of %v", table, before)
 	}
-	require.Equal(t, 2, before["notices"])
+	require.Equal(t, 3, before["notices"])
 
 	call("POST", "/clients/"+c.ann+"/anonymize", "")
 	after := textsOf(t, c.node.DB, privateAddress)
@@ -75,9 +78,22 @@ func TestAnonymizedAddressIsNowhere(t *testing.T) {
 	history := c.OK(t, "GET", "/orders/"+order+"/history", "").Raw
 	require.Contains(t, history, `"to":"confirmation"`)
 	var waiting int
-	require.NoError(t, c.node.DB.QueryRow(t.Context(), `SELECT count(*) FROM notices WHERE status = 'pending' AND record_id = ANY($1::UUID[])`, []string{order, sale}).Scan(&waiting))
+	require.NoError(t, c.node.DB.QueryRow(t.Context(), `SELECT count(*) FROM notices WHERE status = 'pending' AND record_id = ANY($1::UUID[])`, []string{order, sale, invoice}).Scan(&waiting))
 	require.Zero(t, waiting)
 	call("POST", "/clients/"+c.ann+"/anonymize", "")
+}
+
+// What is mailed to customers leaves no address in the record of changes, of which anonymizing knows nothing.
+func TestMailsAreDiscreet(t *testing.T) {
+	t.Parallel()
+	mails := 0
+	for _, op := range rolestest.BothAPIs()[httpapi.BasePath].Ops() {
+		if strings.HasSuffix(op.Path, "/mails") && op.Method != http.MethodGet {
+			mails++
+			require.True(t, op.Discreet, op.ID)
+		}
+	}
+	require.GreaterOrEqual(t, mails, 3)
 }
 
 // principal is that of a token of the company with all scopes.

@@ -449,7 +449,7 @@ func DemoCaller(id tenant.ID) access.Caller {
 // forgotten is what is kept of clients beside their records.
 func forgotten() []clients.Forget {
 	all := []clients.Forget{{Of: orders.OfClient(), Write: orders.ForgetMailed}}
-	for _, of := range []document.Follow{orders.OfClient(), sales.OfClient(), scheduling.OfClient()} {
+	for _, of := range []document.Follow{orders.OfClient(), invoices.OfClient(), sales.OfClient(), scheduling.OfClient()} {
 		all = append(all, clients.Forget{Of: of, Write: ownermail.ForgetCustomers, At: true})
 	}
 	for _, of := range clients.OwnRecords() {

@@ -22,7 +22,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.CommandWith(r, "/invoices/{id}/cancel", "cancelInvoice", "Cancel an invoice", s.Cancel,
 		httpapi.Doc("Issues a credit note over the whole invoice with a number of its own, and answers with the invoice, whose `creditNoteId` names it; another invoice of the order can be issued then. "+
 			"Fails with `INVOICE_NOT_FOUND`, `INVOICE_ALREADY_CANCELLED` or `INVOICE_IS_CREDIT_NOTE`."))
-	httpapi.ChangePrepared(r, "/invoices/{id}/mails", "mailInvoice", "Send an invoice by e-mail", s.prepareMail, s.mail,
+	httpapi.ChangePrepared(r, "/invoices/{id}/mails", "mailInvoice", "Send an invoice by e-mail", s.prepareMail, s.mail, httpapi.Discreet,
 		httpapi.Answers(http.StatusAccepted), httpapi.Records("/invoices"),
 		httpapi.Doc("Sends the invoice or credit note as PDF to `email`, or else to the address of the buyer, in the language of the company. "+
 			"Fails with `INVOICE_NOT_FOUND`, with `VALIDATION_ERROR` if there is no address, and with `MAIL_LIMIT_REACHED` after 500 documents of a company in 24 hours."))
