@@ -21,7 +21,7 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("Creates the return (201), or changes the external id and metadata of the one that exists (200); its other fields never change, and those in the body are named in `X-Ignored-Fields`. "+
 			"Fails as the creation does, for example with `PRODUCT_NOT_FOUND` or `STOCK_INSUFFICIENT`."))
 	httpapi.Get(r, "/warehouse/supplier-returns/{id}", "getSupplierReturn", "Read a return to a supplier", s.Get,
-		httpapi.Doc("The return rith its lines; names are those at the time of the return. "+
+		httpapi.Doc("The return with its lines; names are those at the time of the return. "+
 			"Fails with `SUPPLIER_RETURN_NOT_FOUND`."))
 	httpapi.Update(r, "/warehouse/supplier-returns/{id}", "updateSupplierReturn", "Update what identifies a return to a supplier in other systems", s.Update,
 		httpapi.Doc("Only `source`, `externalId` and `metadata` can be set, because a return to a supplier records what happened; keys of `metadata` that are not sent stay. "+
