@@ -70,3 +70,26 @@ func TestListsWithRefundsAreNamed(t *testing.T) {
 	}
 	require.NotEmpty(t, lists)
 }
+
+// Media types that the API takes are named where the generator of clients for Python has to be told that they are files.
+func TestFilesThatAreSentAreNamed(t *testing.T) {
+	t.Parallel()
+	python, files := section(t, "docs/clients.md", "## Python"), 0
+	for path, operations := range described(t).Paths {
+		for _, raw := range operations {
+			var op struct {
+				Body struct {
+					Content map[string]json.RawMessage `json:"content"`
+				} `json:"requestBody"`
+			}
+			require.NoError(t, json.Unmarshal(raw, &op))
+			for media := range op.Body.Content {
+				if !slices.Contains([]string{"application/json", "application/merge-patch+json", "application/octet-stream"}, media) {
+					files++
+					require.Contains(t, python, "  "+media+": application/octet-stream\n", "docs/clients.md does not name a kind of file that %s takes", path)
+				}
+			}
+		}
+	}
+	require.NotZero(t, files)
+}

@@ -151,9 +151,13 @@ const maxIgnored = 20
 
 // Start starts a job that makes the items, in the transaction of a request. The caller has called [BatchSource.Admits].
 func (s *BatchSource) Start(ctx context.Context, tx *db.Tx, by access.Caller, items []BatchItem, strict bool) (job.Record, error) {
+	admission, err := job.Admit(ctx, tx, s.db, by.Company)
+	if err != nil {
+		return job.Record{}, err
+	}
 	t := BatchJob
 	t.Control = s.Scope
-	return job.Start(ctx, tx, by.Unconditional(), t, job.Options{
+	return job.Start(ctx, tx, by.Unconditional(), admission, t, job.Options{
 		Input: batchOrder{s.Resource, strict}, State: batchState{Size: maxSlice, Summary: batchSummary{Resource: s.Resource, IgnoredFields: []string{}}},
 		Total: int64(len(items)), Resources: []string{s.Scope}, Parts: partsOf(items),
 	})

@@ -26,14 +26,12 @@ func (k *kit) control(by access.Caller, id uuid.UUID, do control) (r job.Record,
 }
 
 // controllable starts a job that can be paused and canceled.
-func (k *kit) controllable(by access.Caller, to int64) (r job.Record) {
+func (k *kit) controllable(by access.Caller, to int64) job.Record {
 	k.t.Helper()
 	typ := count
 	typ.Control = "orders"
-	require.NoError(k.t, k.db.RunTx(k.t.Context(), "test", func(ctx context.Context, tx *db.Tx) (err error) {
-		r, err = job.Start(ctx, tx, by, typ, job.Options{Input: to, Total: to})
-		return err
-	}))
+	r, err := k.try(by, typ, to)
+	require.NoError(k.t, err)
 	return r
 }
 
@@ -175,11 +173,8 @@ func TestUnknownTypesAreLeftToThoseWhoKnowThem(t *testing.T) {
 	by := caller(tenant.NewID(), "orders:read")
 	typ := count
 	typ.Name = "count.again"
-	var r job.Record
-	require.NoError(t, k.db.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) (err error) {
-		r, err = job.Start(ctx, tx, by, typ, job.Options{Input: 3, Total: 3})
-		return err
-	}))
+	r, err := k.try(by, typ, 3)
+	require.NoError(t, err)
 	k.run(k.worker())
 	k.ended(by, k.start(by, 3).ID) // the worker has looked
 	f := k.get(by, r.ID)

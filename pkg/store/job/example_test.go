@@ -14,8 +14,12 @@ var recount = job.Type{Name: "recount", Resources: []string{"orders"}}
 // stored ended, in whichever process.
 func ExampleHandler() {
 	type state struct{ Next int64 }
-	start := func(ctx context.Context, tx *db.Tx, by access.Caller) (job.Record, error) {
-		return job.Start(ctx, tx, by, recount, job.Options{Total: 1000})
+	start := func(ctx context.Context, tx *db.Tx, q db.Querier, by access.Caller) (job.Record, error) {
+		admission, err := job.Admit(ctx, tx, q, by.Company)
+		if err != nil {
+			return job.Record{}, err
+		}
+		return job.Start(ctx, tx, by, admission, recount, job.Options{Total: 1000})
 	}
 	handler := job.Handler{Type: recount, Step: func(_ context.Context, t job.Task) (job.Store, error) {
 		var at state

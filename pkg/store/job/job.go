@@ -196,11 +196,11 @@ const (
 	jobInputs    = db.Table("job_inputs")
 )
 
-const sqlCountOpen = `SELECT count(*) FROM jobs WHERE company_id = $1 AND ended_at IS NULL`
+const sqlSelectCompany = `SELECT (SELECT count(*) FROM jobs WHERE company_id = $1 AND ended_at IS NULL), coalesce((SELECT started FROM job_companies WHERE company_id = $1), 0)`
 
 var (
-	sqlLockCompany = jobCompanies.Insert(`(company_id, started) VALUES ($1, 1)
-ON CONFLICT (company_id) DO UPDATE SET started = job_companies.started + 1`)
+	sqlCountStarted = jobCompanies.Insert(`(company_id, started) VALUES ($1, $2 + 1)
+ON CONFLICT (company_id) DO UPDATE SET started = job_companies.started + 1 WHERE job_companies.started = $2`)
 	sqlInsertJob = jobs.Insert(`(company_id, id, type, status, resources, caller, input, state, steps, done, total, result_bytes, tries,
  run_at, served_at, lease_owner, lease_epoch, lease_until, created_at, updated_at, expires_at, control, keeps_result)
 VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9, $9, $9, $10, $11, $12)`)
@@ -208,35 +208,29 @@ VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9
 
 var errTooMany = apierr.StateConflict("JOB_LIMIT_REACHED", "the company has %d unfinished jobs; wait until one has ended", MaxOpen).With("limit", MaxOpen)
 
+// Admission lets a transaction start one job. It holds as long as the company starts no other.
+type Admission struct{ started int64 }
+
 // Admit precedes what has to be read before a job can start, such as a count. It refuses a company that has [MaxOpen]
 // unfinished jobs, and lets one request of a company in this process pass at a time: the others wait without a connection
-// until its transaction has ended. Call it before the first statement of the transaction; q is the database itself.
-func Admit(ctx context.Context, tx *db.Tx, q db.Querier, company tenant.ID) error {
+// until its transaction has ended. Call it before the first statement of the transaction; q is the database itself, because a
+// transaction that reads jobs would fail with each step that others make meanwhile.
+func Admit(ctx context.Context, tx *db.Tx, q db.Querier, company tenant.ID) (a Admission, err error) {
 	if err := tx.LockInProcess(ctx, "jobs", company); err != nil {
-		return err
+		return a, err
 	}
-	return checkOpen(ctx, q, company)
-}
-
-func checkOpen(ctx context.Context, q db.Querier, company tenant.ID) error {
 	var open int
-	if err := q.QueryRow(ctx, sqlCountOpen, company).Scan(&open); err != nil {
-		return fmt.Errorf("count open jobs: %w", err)
+	if err := q.QueryRow(ctx, sqlSelectCompany, company).Scan(&open, &a.started); err != nil {
+		return a, fmt.Errorf("count open jobs: %w", err)
 	}
 	if open >= MaxOpen {
-		return errTooMany
+		return a, errTooMany
 	}
-	return nil
+	return a, nil
 }
 
-// Start adds a job in the transaction of a request.
-func Start(ctx context.Context, tx *db.Tx, by access.Caller, t Type, o Options) (Record, error) {
-	if _, err := tx.Write(ctx, sqlLockCompany, by.Company); err != nil {
-		return Record{}, fmt.Errorf("lock jobs of company: %w", err)
-	}
-	if err := checkOpen(ctx, tx, by.Company); err != nil {
-		return Record{}, err
-	}
+// Start adds a job in the transaction of a request that [Admit] let pass.
+func Start(ctx context.Context, tx *db.Tx, by access.Caller, a Admission, t Type, o Options) (Record, error) {
 	if o.State == nil {
 		o.State = struct{}{}
 	}
@@ -258,6 +252,7 @@ func Start(ctx context.Context, tx *db.Tx, by access.Caller, t Type, o Options) 
 	if t.Control != "" {
 		control = &t.Control
 	}
+	tx.Queue(sqlCountStarted, by.Company, a.started).Expect(1, db.ErrStale)
 	tx.Queue(sqlInsertJob, by.Company, r.ID, t.Name, resources, encoded[0], encoded[1], encoded[2], o.Total, now,
 		now.Add(cmp.Or(t.MaxAge, maxAge)+recordKept), control, t.Partial)
 	if err := addParts(ctx, tx, r, o, now.Add(cmp.Or(t.MaxAge, maxAge)+time.Hour)); err != nil {

@@ -8,27 +8,42 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/compress"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 )
 
-const sqlSelectPart = `SELECT body FROM job_inputs WHERE company_id = $1 AND job_id = $2 AND n = $3`
+const (
+	sqlSelectPart  = `SELECT body FROM job_inputs WHERE company_id = $1 AND job_id = $2 AND n = $3`
+	sqlSelectEnded = `SELECT id FROM jobs WHERE company_id = $1 AND type = $2 AND ended_at IS NOT NULL ORDER BY company_id DESC, id DESC LIMIT $4 OFFSET $3`
+)
 
 var (
 	sqlInsertPart  = jobInputs.Insert(`(company_id, job_id, n, body, expires_at) VALUES ($1, $2, $3, $4, $5)`)
 	sqlMoveParts   = jobInputs.Update(`SET job_id = $3, expires_at = $4 WHERE company_id = $1 AND job_id = $2`)
-	sqlDropParts   = jobInputs.Delete(`WHERE company_id = $1 AND job_id IN (SELECT id FROM jobs WHERE company_id = $1 AND type = $2 AND ended_at IS NOT NULL ORDER BY company_id DESC, id DESC LIMIT $4 OFFSET $3)`).Reading("jobs")
+	sqlDropParts   = jobInputs.Delete(`WHERE company_id = $1 AND job_id = ANY($2)`)
 	sqlDeleteParts = jobInputs.Delete(`WHERE company_id = $1 AND job_id = $2`)
 )
 
 // ErrNoParts means that a job has no parts that another could take over: they have expired, or another has them.
 var ErrNoParts = errors.New("the job has no parts any more")
 
-// DropParts deletes parts that ended jobs of a type have kept, but for the latest of them.
-func DropParts(tx *db.Tx, by access.Caller, t Type, but int) {
-	tx.Queue(sqlDropParts, by.Company, t.Name, but, maxRecent)
+// DropParts deletes parts that ended jobs of a type have kept, but for the latest of them. Like [Admit], it reads jobs from q.
+func DropParts(ctx context.Context, tx *db.Tx, q db.Querier, by access.Caller, t Type, but int) error {
+	rows, err := q.Query(ctx, sqlSelectEnded, by.Company, t.Name, but, maxRecent)
+	if err != nil {
+		return fmt.Errorf("select ended jobs: %w", err)
+	}
+	ended, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return fmt.Errorf("select ended jobs: %w", err)
+	}
+	if len(ended) > 0 {
+		tx.Queue(sqlDropParts, by.Company, ended)
+	}
+	return nil
 }
 
 // PackPart makes bytes a part of [Options.Parts]. It is compressed as soon as it is made, because a request may hold many of them.

@@ -112,14 +112,18 @@ func caller(company tenant.ID, scopes ...string) access.Caller {
 
 func (k *kit) start(by access.Caller, to int64) job.Record {
 	k.t.Helper()
-	r, err := k.try(by, to)
+	r, err := k.try(by, count, to)
 	require.NoError(k.t, err)
 	return r
 }
 
-func (k *kit) try(by access.Caller, to int64) (r job.Record, err error) {
+func (k *kit) try(by access.Caller, t job.Type, to int64) (r job.Record, err error) {
 	err = k.db.RunTx(k.t.Context(), "test", func(ctx context.Context, tx *db.Tx) (err error) {
-		r, err = job.Start(ctx, tx, by, count, job.Options{Input: to, Total: to})
+		admission, err := job.Admit(ctx, tx, k.db, by.Company)
+		if err != nil {
+			return err
+		}
+		r, err = job.Start(ctx, tx, by, admission, t, job.Options{Input: to, Total: to})
 		return err
 	})
 	return r, err
@@ -282,6 +286,41 @@ func TestCompaniesTakeTurns(t *testing.T) {
 	require.Less(t, steps[loud.Company], 4*job.MaxOpen, "of %d", 50*job.MaxOpen)
 }
 
+// A job starts at once although a step of another is stored meanwhile.
+func TestStepsDoNotHoldUpStarts(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	by := caller(tenant.NewID(), "orders:read")
+	claimed, started := make(chan struct{}), make(chan struct{})
+	k.before = func(job.Task) error {
+		close(claimed)
+		k.wait(started)
+		return nil
+	}
+	first := k.start(by, 1)
+	k.run(k.worker())
+	k.wait(claimed)
+	tries := 0
+	require.NoError(t, k.db.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+		admission, err := job.Admit(ctx, tx, k.db, by.Company)
+		if err != nil {
+			return err
+		}
+		if _, err := job.Start(ctx, tx, by, admission, count, job.Options{Input: 1, Total: 1}); err != nil {
+			return err
+		}
+		if tries++; tries == 1 {
+			k.mu.Lock()
+			k.before = nil
+			k.mu.Unlock()
+			close(started)
+			k.ended(by, first.ID)
+		}
+		return nil
+	}))
+	require.Equal(t, 1, tries)
+}
+
 func TestOpenJobsOfACompanyAreLimited(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
@@ -290,7 +329,7 @@ func TestOpenJobsOfACompanyAreLimited(t *testing.T) {
 	var wg sync.WaitGroup
 	for range job.MaxOpen + 10 {
 		wg.Go(func() {
-			switch _, err := k.try(by, 1); {
+			switch _, err := k.try(by, count, 1); {
 			case err == nil:
 				made.Add(1)
 			case apierr.Is(err, "JOB_LIMIT_REACHED"):
@@ -305,7 +344,7 @@ func TestOpenJobsOfACompanyAreLimited(t *testing.T) {
 	require.EqualValues(t, 10, refused.Load())
 	k.start(caller(tenant.NewID()), 1)
 	k.run(k.worker())
-	require.Eventually(t, func() bool { _, err := k.try(by, 1); return err == nil }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := k.try(by, count, 1); return err == nil }, time.Minute, 10*time.Millisecond)
 }
 
 // A worker that stops lets its step end and hands the job over at once.

@@ -154,7 +154,8 @@ func (s *Service) RepriceProducts(ctx context.Context, tx *db.Tx, by access.Call
 	if err != nil {
 		return job.Record{}, err
 	}
-	if err := job.Admit(ctx, tx, s.cfg.DB, by.Company); err != nil {
+	admission, err := job.Admit(ctx, tx, s.cfg.DB, by.Company)
+	if err != nil {
 		return job.Record{}, err
 	}
 	// Outside of the transaction: reading many products in it would make it conflict with changes of any of them.
@@ -165,7 +166,7 @@ func (s *Service) RepriceProducts(ctx context.Context, tx *db.Tx, by access.Call
 	if err != nil {
 		return job.Record{}, err
 	}
-	return job.Start(ctx, tx, by, repriceJob, job.Options{Input: o, Total: total})
+	return job.Start(ctx, tx, by, admission, repriceJob, job.Options{Input: o, Total: total})
 }
 
 // newRepriceOrder is an order without its categories.

@@ -44,7 +44,8 @@ func (s *Service) Merge(ctx context.Context, tx *db.Tx, by access.Caller, id uui
 	if in.IntoID == id {
 		return job.Record{}, apierr.InvalidField("intoId", apierr.Conflict, "must be another client than the one in the path")
 	}
-	if err := job.Admit(ctx, tx, s.cfg.DB, by.Company); err != nil {
+	admission, err := job.Admit(ctx, tx, s.cfg.DB, by.Company)
+	if err != nil {
 		return job.Record{}, err
 	}
 	tx.ReadsMore()
@@ -84,7 +85,7 @@ func (s *Service) Merge(ctx context.Context, tx *db.Tx, by access.Caller, id uui
 	tx.Queue(sqlMoveDefault, by.Company, from.ID, into.ID, m.EvPos, at)
 	clearDefault(tx, by.Company, from.ID)
 	tx.Queue(sqlRepoint, by.Company, from.ID, into.ID, m.EvPos, at)
-	return job.Start(ctx, tx, by, mergeJob, job.Options{Input: mergeOrder{From: from.ID}})
+	return job.Start(ctx, tx, by, admission, mergeJob, job.Options{Input: mergeOrder{From: from.ID}})
 }
 
 var (

@@ -59,11 +59,15 @@ type ReplaySummary struct {
 
 // Replay sends the events of an interval to a subscription again, as a job.
 func (s *Service) Replay(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in ReplayInput) (job.Record, error) {
+	admission, err := job.Admit(ctx, tx, s.cfg.DB, by.Company)
+	if err != nil {
+		return job.Record{}, err
+	}
 	order, err := s.replayOrder(ctx, tx, by, id, in, tx.Now())
 	if err != nil {
 		return job.Record{}, err
 	}
-	return job.Start(ctx, tx, by, ReplayJob, job.Options{Input: order})
+	return job.Start(ctx, tx, by, admission, ReplayJob, job.Options{Input: order})
 }
 
 // StartedReplay is a job with what was asked for.

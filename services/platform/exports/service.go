@@ -127,7 +127,8 @@ func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Inp
 	if err != nil {
 		return job.Record{}, err
 	}
-	if err := job.Admit(ctx, tx, s.cfg.DB, by.Company); err != nil {
+	admission, err := job.Admit(ctx, tx, s.cfg.DB, by.Company)
+	if err != nil {
 		return job.Record{}, err
 	}
 	page, err := source.First(ctx, by, params)
@@ -137,7 +138,7 @@ func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Inp
 	if in.Columns, err = chosen(source, in.Columns, params["fields"]); err != nil {
 		return job.Record{}, err
 	}
-	return job.Start(ctx, tx, by, export, job.Options{
+	return job.Start(ctx, tx, by, admission, export, job.Options{
 		Input: order{in.Resource, params, in.Rows, in.Format, by.Currency, by.Settings.TimeZone, in.Table}, Total: page.Total, Resources: append(resourcesOf(source), page.Needs...),
 	})
 }

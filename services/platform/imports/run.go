@@ -39,8 +39,11 @@ func (s *Service) find(ctx context.Context, q db.Querier, by access.Caller, id u
 
 // Run imports the rows that a dry run has checked, once.
 func (s *Service) Run(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (job.Record, error) {
-	tx.ReadsMore()
-	f, of, err := s.find(ctx, tx, by, id)
+	admission, err := job.Admit(ctx, tx, s.cfg.DB, by.Company)
+	if err != nil {
+		return job.Record{}, err
+	}
+	f, of, err := s.find(ctx, s.cfg.DB, by, id) // what is done does not change
 	if err != nil {
 		return job.Record{}, err
 	}
@@ -62,7 +65,7 @@ func (s *Service) Run(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.
 	t, in := importing, order{Resource: of.Resource}
 	t.Control = source.Scope
 	of.DryRun, of.Created, of.Updated, of.Unchanged, of.Failed = false, 0, 0, 0, 0
-	r, err := job.Start(ctx, tx, by.Unconditional(), t, job.Options{
+	r, err := job.Start(ctx, tx, by.Unconditional(), admission, t, job.Options{
 		Input: in, State: state{Size: stepOf(in), Summary: of}, Total: f.Processed, Resources: []string{source.Scope}, PartsOf: id,
 	})
 	if errors.Is(err, job.ErrNoParts) {

@@ -228,10 +228,16 @@ func open(ctx context.Context, file *httpapi.Upload, charset string) (spreadshee
 
 // start starts the job.
 func (s *Service) start(ctx context.Context, tx *db.Tx, in *Input, p *prepared) (job.Record, error) {
-	job.DropParts(tx, in.Caller, importing, keptChecks)
+	admission, err := job.Admit(ctx, tx, s.cfg.DB, in.Company)
+	if err != nil {
+		return job.Record{}, err
+	}
+	if err := job.DropParts(ctx, tx, s.cfg.DB, in.Caller, importing, keptChecks); err != nil {
+		return job.Record{}, err
+	}
 	t := importing
 	t.Control = p.source.Scope
-	return job.Start(ctx, tx, in.Unconditional(), t, job.Options{
+	return job.Start(ctx, tx, in.Unconditional(), admission, t, job.Options{
 		Input: p.order, State: state{Size: stepOf(p.order), Summary: p.summary}, Total: int64(p.rows), Resources: []string{p.source.Scope},
 		Parts: job.Parts(p.parts),
 	})
