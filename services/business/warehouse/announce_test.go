@@ -78,6 +78,40 @@ func TestReservesAreTold(t *testing.T) {
 	require.Equal(t, -2.0, s.events(availableChanged)[2]["available"])
 }
 
+// A document that stays at a row of one company does not keep what changed of others from being told.
+func TestCompaniesDoNotWaitForEachOthersStock(t *testing.T) {
+	t.Parallel()
+	busy := openOn(t, dbtest.OpenNew(t))
+	hot := busy.product("Hot")
+	busy.adjust(hot, 10).OK(201)
+	shops := []*shop{busy}
+	for range 2 { // whose ids are greater
+		s := openOn(t, busy.d)
+		s.adjust(s.product("Cold"), 3).OK(201)
+		shops = append(shops, s)
+	}
+	announce := func() error {
+		return warehouse.NewAnnouncer(busy.s, slog.New(slog.DiscardHandler)).Announce(t.Context(), func() bool { return true })
+	}
+	busy.tx(func(ctx context.Context, tx *db.Tx) error {
+		busy.s.Reserve(tx, busy.caller(), []trade.StockDelta{busy.row(hot, 0, 2)})
+		if err := tx.Flush(ctx); err != nil {
+			return err
+		}
+		require.ErrorIs(t, announce(), db.ErrLocked)
+		return nil
+	})
+	require.Empty(t, busy.events(availableChanged))
+	for _, s := range shops[1:] {
+		require.Len(t, s.events(availableChanged), 1)
+	}
+	require.NoError(t, announce())
+	for _, s := range shops {
+		require.Len(t, s.events(availableChanged), 1)
+	}
+	require.Equal(t, 8.0, busy.events(availableChanged)[0]["available"])
+}
+
 // Whatever happens at the same time, and however often announcers die, the last event of a row has what is available.
 func TestTheLastChangeIsAlwaysTold(t *testing.T) {
 	t.Parallel()
