@@ -38,7 +38,8 @@ FROM (SELECT g, 1000000 + g * 7919 % 8999993 AS phone FROM generate_series(1, $2
 //     product, which some have) and nothing (an id that nobody has)
 //   - p99-ms: of all texts together
 //   - home-p50-ms, home-p99-ms: the first page of the company; and so for orders (the list), new (those with a status, by total), order (the
-//     page of one), products (found by a text), deals (the board), webhooks, events
+//     page of one), products (found by a text), deals (the board), webhooks, events,
+//     suggest (what is shown under the field while somebody types)
 func BenchmarkFind(b *testing.B) {
 	r := newKit(b)
 	address, ops := freeAddress(b), freeAddress(b)
@@ -59,6 +60,7 @@ func BenchmarkFind(b *testing.B) {
 		"name":    func(i int) string { return fmt.Sprintf("of %d", i%20*31) },
 		"nothing": func(int) string { return uuid.NewString() },
 	}
+	typed := []string{"of 31", "client 5e", "c4711", "4711", "030 100", "product", "S-47"} // on the way to a name, an address, a number
 	for b.Loop() {
 		var all []time.Duration
 		for name, text := range texts {
@@ -76,6 +78,7 @@ func BenchmarkFind(b *testing.B) {
 			"deals":    func(int) string { return "/deals" },
 			"webhooks": func(int) string { return "/webhooks" },
 			"events":   func(int) string { return "/events" },
+			"suggest":  func(i int) string { return "/find/suggest?q=" + url.QueryEscape(typed[i%len(typed)]) },
 		} {
 			reportPercentiles(b, name+"-", v.times(finds, path))
 		}
