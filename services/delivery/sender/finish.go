@@ -43,7 +43,6 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 		s.results.add(res)
 	case retry, postpone:
 		next := *m
-		next.RowFollows = false // the result comes before it is read, or the router wrote the row
 		next.NotBefore, next.Asked = *res.Next, false
 		if d.outcome == postpone {
 			next.Postponements++
@@ -100,12 +99,17 @@ func (s *Sender) result(j *job, a *attempted, d decision, in retryInput) *result
 	return res
 }
 
-// newRow is what the row holds besides the result, if it may not be written yet.
+// newRow is what the row holds besides the result, if it may not be written yet. A retry can be answered before the result of the
+// attempt before is stored: whichever comes first brings the row.
 func (j *job) newRow() *store.NewRow {
 	if !j.msg.RowFollows {
 		return nil
 	}
-	return &store.NewRow{EventID: j.msg.EventID, Event: j.msg.Event, Expires: j.msg.ExpiresAt, Created: j.rec.Timestamp.UTC()}
+	created := j.rec.Timestamp.UTC()
+	if j.msg.Attempt > 1 || j.msg.Postponements > 0 { // the record was made later, but the id begins with the time of the event
+		created = time.Unix(j.msg.DeliveryID.Time().UnixTime()).UTC()
+	}
+	return &store.NewRow{EventID: j.msg.EventID, Event: j.msg.Event, Expires: j.msg.ExpiresAt, Created: created}
 }
 
 // waiting is what a delivery that stays open waits for.

@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/events/kafka"
 	"github.com/tradegrid/tradegrid/pkg/testkit/dbtest"
 	"github.com/tradegrid/tradegrid/services/delivery/dispatchtest"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
@@ -103,4 +105,39 @@ func TestFirstResultLeavesWhatIsFurther(t *testing.T) {
 	last := k.Row(m[2].DeliveryID) // it has arrived, whatever others have stored
 	require.Equal(t, webhook.StateSuccess, last.State)
 	require.EqualValues(t, 3, last.Attempt)
+}
+
+// A retry that was answered before the result of the attempt before it is stored brings the row, which that result leaves as it is.
+func TestResultsOfRetriesMayComeFirst(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, dbtest.Open(t), nil) // nobody forwards what waits
+	h := dispatchtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	sub, _ := k.Subscribe(h.URL)
+	retries := k.Collect("webhook.delay.5s")
+	m := k.following(sub, 1)[0]
+	k.Send(m)
+	retry := k.Decode(k.Await(retries, 1)[0])
+	require.Equal(t, 2, retry.Attempt)
+	require.True(t, retry.RowFollows)
+	k.Eventually(func() bool { return k.Deliveries("attempt = 1") == 1 }, "the first result")
+	k.Exec(`DELETE FROM deliveries WHERE company_id = $1 AND id = $2`, m.Company, m.DeliveryID)
+
+	at := time.Now().UTC().Truncate(time.Microsecond)
+	write := func(attempt int16, state webhook.State, next *time.Time) {
+		t.Helper()
+		r := newResults(ResultsConfig{}, k.DB, quickConfig(k.Kafka).Log, time.Now)
+		j := &job{msg: retry, rec: &kafka.Record{Record: &kgo.Record{Timestamp: at}}}
+		require.NoError(t, r.writeOnce(t.Context(), []*result{{Result: store.Result{
+			DeliveryKey: j.deliveryKey(), New: j.newRow(), State: state, Attempt: attempt, Most: attempt - 1, Next: next, Tried: true, Started: at, Took: time.Millisecond,
+		}}}, nil))
+	}
+	write(2, webhook.StatePending, &at)
+	write(1, webhook.StatePending, &at)
+	require.EqualValues(t, 2, k.Row(m.DeliveryID).Attempt)
+	write(3, webhook.StateSuccess, nil)
+	write(2, webhook.StatePending, &at)
+	now := k.Row(m.DeliveryID)
+	require.Equal(t, webhook.StateSuccess, now.State)
+	require.EqualValues(t, 3, now.Attempt)
+	require.Equal(t, 1, k.Query(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND id = $2 AND created_at BETWEEN now() - INTERVAL '1 minute' AND $3`, m.Company, m.DeliveryID, at))
 }

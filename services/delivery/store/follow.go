@@ -19,17 +19,20 @@ type NewRow struct {
 	Created time.Time
 }
 
-// sqlUpsertFirst stores results of first attempts: with their rows, or in the rows that routers have written meanwhile. It
-// changes what sqlUpdateDeliveries would change.
-var sqlUpsertFirst = deliveries.Insert(`(company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at,
+// sqlUpsertNew stores results with their rows, or in the rows that others have written meanwhile: routers, or the result of another
+// attempt. It changes what sqlUpdateDeliveries would change; of an attempt that was made, the duration is known.
+var sqlUpsertNew = deliveries.Insert(`(company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at,
  http_code, response_body, error, duration_ms, completed_at, waiting_for, is_test, created_at, updated_at)
 SELECT u.c, u.s, u.i, u.e, u.name, u.st, u.a, u.n, u.x, u.code, u.body, u.err, u.ms, u.done, u.waits, false, u.at, $17
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::INT2[], $7::INT2[], $8::TIMESTAMPTZ[], $9::TIMESTAMPTZ[], $10::INT4[], $11::BYTEA[],
  $12::TEXT[], $13::INT4[], $14::TIMESTAMPTZ[], $15::TEXT[], $16::TIMESTAMPTZ[]) AS u(c, s, i, e, name, st, a, n, x, code, body, err, ms, done, waits, at)
 ON CONFLICT (company_id, subscription_id, id) DO UPDATE SET state = excluded.state, attempt = GREATEST(deliveries.attempt, excluded.attempt),
- next_attempt_at = excluded.next_attempt_at, http_code = excluded.http_code, response_body = excluded.response_body, error = excluded.error,
- duration_ms = excluded.duration_ms, completed_at = excluded.completed_at, waiting_for = excluded.waiting_for, updated_at = excluded.updated_at
-WHERE deliveries.state < 2 AND (excluded.state >= 2 OR deliveries.attempt = 0)`)
+ next_attempt_at = excluded.next_attempt_at, http_code = CASE WHEN excluded.duration_ms IS NULL THEN deliveries.http_code ELSE excluded.http_code END,
+ response_body = CASE WHEN excluded.duration_ms IS NULL THEN deliveries.response_body ELSE excluded.response_body END,
+ error = CASE WHEN excluded.duration_ms IS NULL AND excluded.error IS NULL THEN deliveries.error ELSE excluded.error END,
+ duration_ms = COALESCE(excluded.duration_ms, deliveries.duration_ms), completed_at = excluded.completed_at, waiting_for = excluded.waiting_for,
+ updated_at = excluded.updated_at
+WHERE deliveries.state < 2 AND (excluded.state >= 2 OR deliveries.attempt < excluded.attempt OR excluded.duration_ms IS NULL AND deliveries.attempt = excluded.attempt)`)
 
 // followingColumns are the parts of rows that follow their records, by column.
 type followingColumns struct {
@@ -43,7 +46,7 @@ func (c *followingColumns) add(v *NewRow) {
 	c.expires, c.created = append(c.expires, v.Expires), append(c.created, v.Created)
 }
 
-func upsertFirst(tx *db.Tx, results []*Result, now time.Time) {
+func upsertNew(tx *db.Tx, results []*Result, now time.Time) {
 	if len(results) == 0 {
 		return
 	}
@@ -52,7 +55,7 @@ func upsertFirst(tx *db.Tx, results []*Result, now time.Time) {
 		c.add(r)
 		f.add(r.New)
 	}
-	tx.Queue(sqlUpsertFirst, c.companies, c.subscriptions, c.ids, f.events, f.names, c.states, c.attempts, c.next, f.expires,
+	tx.Queue(sqlUpsertNew, c.companies, c.subscriptions, c.ids, f.events, f.names, c.states, c.attempts, c.next, f.expires,
 		c.codes, c.bodies, c.errors, c.durations, c.completed, c.waits, f.created, now)
 }
 

@@ -67,7 +67,7 @@ SELECT $1, md5('s' || s)::UUID, g, g, gen_random_uuid(), 1, 1, now() FROM genera
 	}{
 		"insert missing": {sqlInsertMissing.SQL(), []any{companies, subs, keys, keys, texts, times, now, now, keys, seqs}},
 		"follow":         {sqlInsertFollowing.SQL(), []any{companies, subs, keys, keys, texts, times, times}},
-		"first":          {sqlUpsertFirst.SQL(), []any{companies, subs, keys, keys, texts, small, small, times, times, numbers, bodies, texts, numbers, times, texts, times, now}},
+		"first":          {sqlUpsertNew.SQL(), []any{companies, subs, keys, keys, texts, small, small, times, times, numbers, bodies, texts, numbers, times, texts, times, now}},
 		"states":         {sqlSelectDeliveryStates, []any{companies, subs, keys}},
 		"progress":       {sqlSelectProgress, []any{companies, subs, keys}},
 		"update":         {sqlUpdateDeliveries.SQL(), []any{companies, subs, keys, small, small, small, times, repeated(true, batch), numbers, bodies, texts, numbers, times, texts, now}},

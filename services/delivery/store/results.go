@@ -16,7 +16,7 @@ import (
 // Result is what happened to a delivery.
 type Result struct {
 	DeliveryKey
-	New       *NewRow // of a first attempt whose row may not be written yet; nil of all others
+	New       *NewRow // of a delivery whose row may not be written yet; nil of all others
 	State     webhook.State
 	Attempt   int16 // attempts made so far
 	Most      int16 // the row is changed only if its attempt is at most this
@@ -109,15 +109,15 @@ WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliv
 
 // UpsertResults stores results, of which no two may be of the same delivery.
 func UpsertResults(tx *db.Tx, results []*Result, now time.Time) {
-	var first, known []*Result
+	var fresh, known []*Result
 	for _, r := range results {
 		if r.New != nil {
-			first = append(first, r)
+			fresh = append(fresh, r)
 		} else {
 			known = append(known, r)
 		}
 	}
-	upsertFirst(tx, first, now)
+	upsertNew(tx, fresh, now)
 	update(tx, known, now)
 }
 

@@ -29,7 +29,7 @@ type Message struct {
 	Postponements  int       // how often it was postponed without an attempt
 	CommittedAt    time.Time // commit time of the change; zero if unknown; microseconds
 	IsTest         bool
-	RowFollows     bool          // its row is written with its first result, or a moment after the record
+	RowFollows     bool          // its row is written with a result, or a moment after its first record
 	Yields         bool          // gives way to what else is sent to the receiver
 	Asked          bool          // somebody asked for this attempt: it waits neither for an open circuit nor for a receiver that is down
 	Gap            time.Duration // with Yields: least time between the starts of two such requests to the receiver; microseconds
