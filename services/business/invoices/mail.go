@@ -4,11 +4,9 @@ import (
 	"context"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
-	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
-	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/document"
 )
 
 // MailInput is the body of a mail with an invoice.
@@ -32,30 +30,21 @@ type mailRequest struct {
 	Body MailInput `body:"command"`
 }
 
-// letter is a mail with its address.
-type letter struct {
-	to     string
-	notice ownermail.Notice
-}
-
-// prepareMail writes the mail before its transaction: a logo is stored elsewhere, and a document takes time.
-func (s *Service) prepareMail(ctx context.Context, in *mailRequest) (l letter, err error) {
+func (s *Service) prepareMail(ctx context.Context, in *mailRequest) (l document.Letter, err error) {
 	i, err := table.Get(ctx, s.cfg.DB, in.Company, in.ID)
 	if err != nil {
 		return l, err
 	}
-	if in.Body.Email != nil {
-		i.Buyer.Email = in.Body.Email
+	if l.To, err = document.Address(in.Body.Email, i.Buyer.Email, "the invoice has no address of the buyer"); err != nil {
+		return l, err
 	}
-	if l.to = record.OrZero(i.Buyer.Email); l.to == "" {
-		return l, apierr.InvalidField("email", apierr.Required, "is required, as the invoice has no address of the buyer")
-	}
-	l.notice, err = s.cfg.Letter(ctx, in.Caller, i)
+	i.Buyer.Email = &l.To
+	l.Notice, err = s.cfg.Letter(ctx, in.Caller, i)
 	return l, err
 }
 
-func (s *Service) mail(ctx context.Context, tx *db.Tx, in *mailRequest, l letter) (Mailed, error) {
-	if err := ownermail.AddDocument(ctx, tx, in.Caller, l.to, l.notice); err != nil {
+func (s *Service) mail(ctx context.Context, tx *db.Tx, in *mailRequest, l document.Letter) (Mailed, error) {
+	if err := l.Queue(ctx, tx, in.Caller); err != nil {
 		return Mailed{}, err
 	}
 	return Mailed{At: jsontype.At(tx.Now())}, nil

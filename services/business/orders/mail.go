@@ -7,12 +7,11 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
-	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
-	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/document"
 )
 
 // MailInput is the body of a mail to the client of an order.
@@ -41,33 +40,24 @@ type mailRequest struct {
 	Body MailInput `body:"command"`
 }
 
-// letter is a mail with its address.
-type letter struct {
-	to     string
-	notice ownermail.Notice
-}
-
-// prepareMail writes the mail before its transaction: a logo is stored elsewhere, and a document takes time.
-func (s *Service) prepareMail(ctx context.Context, in *mailRequest) (l letter, err error) {
+func (s *Service) prepareMail(ctx context.Context, in *mailRequest) (l document.Letter, err error) {
 	o, err := table.Get(ctx, s.cfg.DB, in.Company, in.ID)
 	if err != nil {
 		return l, err
 	}
-	if in.Body.Email != nil {
-		o.CustomerEmail = in.Body.Email
+	if l.To, err = document.Address(in.Body.Email, o.CustomerEmail, "the order has no customerEmail"); err != nil {
+		return l, err
 	}
-	if l.to = record.OrZero(o.CustomerEmail); l.to == "" {
-		return l, apierr.InvalidField("email", apierr.Required, "is required, as the order has no customerEmail")
-	}
-	l.notice, err = s.cfg.Letter(ctx, in.Caller, o, in.Body.Document)
+	o.CustomerEmail = &l.To
+	l.Notice, err = s.cfg.Letter(ctx, in.Caller, o, in.Body.Document)
 	return l, err
 }
 
-func (s *Service) mail(ctx context.Context, tx *db.Tx, in *mailRequest, l letter) (Mailed, error) {
-	if err := ownermail.AddDocument(ctx, tx, in.Caller, l.to, l.notice); err != nil {
+func (s *Service) mail(ctx context.Context, tx *db.Tx, in *mailRequest, l document.Letter) (Mailed, error) {
+	if err := l.Queue(ctx, tx, in.Caller); err != nil {
 		return Mailed{}, err
 	}
-	tx.Queue(sqlInsertHistory, in.Company, in.ID, record.NewID(), []int32{0}, []string{fieldMail}, []string{"null"}, []string{text(in.Body.Document + ": " + l.to)}, in.ActorID(), tx.Now())
+	tx.Queue(sqlInsertHistory, in.Company, in.ID, record.NewID(), []int32{0}, []string{fieldMail}, []string{"null"}, []string{text(in.Body.Document + ": " + l.To)}, in.ActorID(), tx.Now())
 	return Mailed{Document: in.Body.Document, At: jsontype.At(tx.Now())}, nil
 }
 

@@ -4,11 +4,9 @@ import (
 	"context"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
-	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
-	"github.com/tradegrid/tradegrid/pkg/store/record"
+	"github.com/tradegrid/tradegrid/services/business/document"
 )
 
 // MailInput is the body of a mail to the client of a sale.
@@ -33,35 +31,28 @@ type mailRequest struct {
 	Body MailInput `body:"command"`
 }
 
-// letter is a mail with its address.
-type letter struct {
-	to     string
-	notice ownermail.Notice
-}
-
-// prepareMail writes the mail before its transaction: a logo is stored elsewhere, and a document takes time.
-func (s *Service) prepareMail(ctx context.Context, in *mailRequest) (l letter, err error) {
+func (s *Service) prepareMail(ctx context.Context, in *mailRequest) (l document.Letter, err error) {
 	v, err := s.Get(ctx, in.Caller, in.ID, Shown{})
 	if err != nil {
 		return l, err
 	}
-	l.to = record.OrZero(in.Body.Email)
-	if l.to == "" && v.CustomerID != nil {
+	var known *string
+	if in.Body.Email == nil && v.CustomerID != nil {
 		c, _, err := s.cfg.Clients.DocumentClient(ctx, s.cfg.DB, in.Company, *v.CustomerID, false)
 		if err != nil {
 			return l, err
 		}
-		l.to = record.OrZero(c.Email)
+		known = c.Email
 	}
-	if l.to == "" {
-		return l, apierr.InvalidField("email", apierr.Required, "is required, as the sale has no client with an address")
+	if l.To, err = document.Address(in.Body.Email, known, "the sale has no client with an address"); err != nil {
+		return l, err
 	}
-	l.notice, err = s.cfg.Letter(ctx, in.Caller, v)
+	l.Notice, err = s.cfg.Letter(ctx, in.Caller, v)
 	return l, err
 }
 
-func (s *Service) mail(ctx context.Context, tx *db.Tx, in *mailRequest, l letter) (Mailed, error) {
-	if err := ownermail.AddDocument(ctx, tx, in.Caller, l.to, l.notice); err != nil {
+func (s *Service) mail(ctx context.Context, tx *db.Tx, in *mailRequest, l document.Letter) (Mailed, error) {
+	if err := l.Queue(ctx, tx, in.Caller); err != nil {
 		return Mailed{}, err
 	}
 	return Mailed{Document: receipt, At: jsontype.At(tx.Now())}, nil
