@@ -66,8 +66,10 @@ func stepsOf(samples []operations.Sample, from time.Time, over historyOver) []st
 	for i := range all {
 		all[i] = stood{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	}
-	for i, s := range samples {
-		if s.At.Before(from) {
+	var before operations.Sample
+	for _, s := range samples {
+		last := before
+		if before = s; s.At.Before(from) {
 			continue
 		}
 		at := int(s.At.Sub(from) / over.step)
@@ -78,11 +80,11 @@ func stepsOf(samples []operations.Sample, from time.Time, over historyOver) []st
 		raise(&all[at].outboxAge, s.OutboxAge.Seconds())
 		raise(&all[at].deliveries, float64(s.OpenDeliveries))
 		raise(&all[at].deliveryAge, s.OpenAge.Seconds())
-		if i == 0 || s.At.Sub(samples[i-1].At) > over.step || s.Published < samples[i-1].Published {
+		if s.At.Sub(last.At) > over.step || s.Published < last.Published {
 			continue // nobody knows when what was published meanwhile was published, or the database was restored
 		}
-		published[at] += float64(s.Published - samples[i-1].Published)
-		minutes[at] += s.At.Sub(samples[i-1].At).Minutes()
+		published[at] += float64(s.Published - last.Published)
+		minutes[at] += s.At.Sub(last.At).Minutes()
 		all[at].published = published[at] / minutes[at]
 	}
 	return all
