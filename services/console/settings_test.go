@@ -389,7 +389,9 @@ func TestPlatformPages(t *testing.T) {
 	defer platform.Close()
 	p.app = p.newApp(roles.WebConfig{URL: "https://console.example.com", Platform: platform, MailDir: mails})
 	bob := p.operator(p.write)
-	require.Contains(t, bob.ask(http.MethodGet, "/platform/pipeline", nil).body, "Consumer groups")
+	pipeline := bob.ask(http.MethodGet, "/platform/pipeline?hours=24", nil).body
+	require.Contains(t, pipeline, "Consumer groups")
+	require.Contains(t, pipeline, `<a href="/platform/pipeline?hours=24" aria-current="true">`)
 	letters := bob.ask(http.MethodGet, "/platform/dead-letters?source=events", nil).body
 	require.Contains(t, letters, "unexpected end")
 	require.Contains(t, letters, "/c/"+g.Company.String()+"/events/"+g.IDs[operations.DeadEvents].String())

@@ -25,6 +25,7 @@ type Pipeline struct {
 	Groups       []GroupLag           `json:"groups"` // nil without brokers
 	Waiting      []store.WaitingCount `json:"waiting"`
 	OpenCircuits []store.OpenCircuit  `json:"resting"`
+	SampledAt    *time.Time           `json:"sampledAt"` // the last of [Platform.Samples]; nil = there is none
 }
 
 // GroupLag is how far a consumer group is behind.
@@ -60,6 +61,9 @@ func (p *Platform) Pipeline(ctx context.Context) (s Pipeline, brokers, err error
 		return s, nil, err
 	}
 	if s.OpenCircuits, err = store.SelectOpenCircuits(ctx, p.cfg.DB, maxOpenCircuits); err != nil {
+		return s, nil, err
+	}
+	if s.SampledAt, err = lastSample(ctx, p.cfg.DB); err != nil {
 		return s, nil, err
 	}
 	admin, brokers := p.admin()

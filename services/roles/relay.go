@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/ownermail"
 	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
+	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -58,7 +59,7 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *config.Watch
 func (f *RelayFlags) work(r *role, all *Domains, client *kgo.Client, mails ownermail.Transport, log *slog.Logger) (*outbox.Relay, work, error) {
 	cfg := outbox.RelayConfig{
 		Settings: f.Settings, Node: NodeName(), EventRetention: all.Policy.EventRetention, EventQuota: f.EventQuota, Stamp: store.ChangesOfSubscriptions, Owners: company.Owners, CleanupJobs: CleanupJobs(),
-		Jobs: []outbox.Job{all.StockReconciler(log).Run, all.StockAnnouncer(log).Run, all.NoticeSender(mails, f.MailFrom, log).Run}, Log: log,
+		Jobs: []outbox.Job{all.StockReconciler(log).Run, all.StockAnnouncer(log).Run, all.NoticeSender(mails, f.MailFrom, log).Run, operations.NewSampler(r.db, log).Run}, Log: log,
 	}
 	relay, err := outbox.NewRelay(r.db, client, cfg)
 	if err != nil {

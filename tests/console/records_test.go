@@ -133,6 +133,24 @@ func export(t *testing.T, b *browser, company string) {
 	b.until(`document.querySelector("#live").innerText.includes("The file is ready")`)
 	b.look("export", b.location())
 	require.True(t, get(b, chromedp.Evaluate[bool](`fetch(document.querySelector("a[download]").href).then(r => r.text()).then(t => t.includes("number") && t.split("\n").length > 10)`, chromedp.EvalAwaitPromise)))
+	goOn(t, b, company)
+}
+
+// goOn starts an export and goes on working on another page at once, which says that it has ended until that is closed. The page of the export, which
+// would say it first, is left out.
+func goOn(t *testing.T, b *browser, company string) {
+	t.Helper()
+	b.run(chromedp.Navigate(company + "/orders"))
+	id := get(b, chromedp.Evaluate[string](`(f => fetch(f.action, { method: "POST", body: new URLSearchParams(new FormData(f)) }))(document.querySelector("form[action$='/export']")).then(r => new URL(r.url).searchParams.get("started"))`, chromedp.EvalAwaitPromise))
+	b.run(chromedp.Navigate(company + "/clients?started=" + id))
+	require.Equal(t, company+"/clients", b.location(), "a page that is loaded again does not start anew")
+	b.run(chromedp.Navigate(company + "/products"))
+	b.until(`document.querySelector(".toast:popover-open")?.innerText.includes("Your export is ready")`)
+	require.True(t, get(b, chromedp.Evaluate[bool](`document.querySelector(".toast a").pathname.endsWith("/clients")`)), "where the start led to")
+	b.lookHere("export-ended")
+	b.run(chromedp.EmulateViewport(1280, 900), chromedp.Click(chromedp.CSS(".toast button")))
+	b.run(chromedp.Navigate(company + "/products"))
+	require.True(t, get(b, chromedp.Evaluate[bool](`!Object.keys(sessionStorage).some(key => key.endsWith("/jobs/ended")) && !document.querySelector(".toast")`)))
 }
 
 // refund takes a sale back: the form refuses more than was sold, beside the quantity, and then makes the refund.

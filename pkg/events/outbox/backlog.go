@@ -19,6 +19,7 @@ type Backlog struct {
 const (
 	sqlSelectBacklog  = `SELECT count(*), min(created_at), (SELECT count(*) FROM outbox_dead) FROM outbox`
 	sqlMeasureBacklog = `SELECT count(*), CAST(COALESCE(extract(epoch FROM now() - min(created_at)), 0) AS FLOAT8) FROM outbox`
+	sqlCountPublished = `SELECT CAST(COALESCE(sum(n), 0) AS INT8) FROM event_log_heads`
 	sqlPublished      = `SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE bucket = $1 AND company_id = $2)`
 	sqlHolds          = `SELECT EXISTS (SELECT 1 FROM unnest($1::INT4[]) AS u(b)
 WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos <= $2))`
@@ -41,6 +42,14 @@ func MeasureBacklog(ctx context.Context, q db.Querier) (rows int64, age float64,
 		return 0, 0, fmt.Errorf("count the outbox: %w", err)
 	}
 	return rows, age, nil
+}
+
+// CountPublished counts the events that were ever published, of all companies. A restore of the database sets the count back.
+func CountPublished(ctx context.Context, q db.Querier) (n int64, err error) {
+	if err = q.QueryRow(ctx, sqlCountPublished).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count published events: %w", err)
+	}
+	return n, nil
 }
 
 // Published reports whether Kafka has all messages of a company, and the log all of its events.

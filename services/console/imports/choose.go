@@ -179,6 +179,6 @@ func (pages *Pages) check(res resources.Resource) web.Handler {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		return web.Go(q.Path(res.Address + "/import/" + started.ID.String())), nil
+		return web.Started(q.Path(res.Address+"/import/"+started.ID.String()), started.ID), nil
 	}
 }

@@ -244,7 +244,7 @@ func (pages *Pages) run(res resources.Resource) web.Handler {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		return web.Go(q.Path(res.Address + "/import/" + started.ID.String())), nil
+		return web.Started(q.Path(res.Address+"/import/"+started.ID.String()), started.ID), nil
 	}
 }
 

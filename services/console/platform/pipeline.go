@@ -19,6 +19,7 @@ type pipelinePage struct {
 	Note         web.Note
 	Brokers      *web.Note // what is missing without them
 	Figures      []web.Figure
+	History      history
 	Groups       web.Table
 	Waiting      web.Table
 	OpenCircuits web.Table
@@ -68,6 +69,9 @@ func (pages *Pages) pipeline(ctx context.Context, q *web.Request) (web.Answer, e
 	p := pipelinePage{Header: web.Header{Title: q.T("area.pipeline"), Facts: q.T("platform.pipeline.intro")}, Brokers: brokersNote(q, brokers), Note: sentence(q, s)}
 	p.Live = web.Renews(ctx, "/platform/live/pipeline", web.ChangeSource{Token: func(context.Context) (string, error) { return pipelineToken(s, brokers, q.Now) }})
 	p.Figures, p.Groups, p.Waiting = figures(q, s), groups(q, s, brokers), waiting(q, s)
+	if p.History, err = pages.history(ctx, q); err != nil {
+		return web.Answer{}, err
+	}
 	p.OpenCircuits, err = pages.openCircuits(ctx, q, s)
 	return web.Show("platform/pipeline", q.T("area.pipeline"), p), err
 }

@@ -251,14 +251,14 @@ func (pages *Pages) sendBulk(ctx context.Context, q *web.Request, in listQuery, 
 		return web.Answer{}, err
 	}
 	var answer struct {
-		ID      string                `json:"id"`
+		ID      uuid.UUID             `json:"id"`
 		Results []httpapi.BatchResult `json:"results"`
 	}
 	if err := web.Decode(raw, &answer); err != nil {
 		return web.Answer{}, err
 	}
-	if answer.ID != "" {
-		return web.Go(jobAt(q, in, answer.ID)), nil
+	if answer.ID != uuid.Nil {
+		return web.Started(jobAt(q, in, answer.ID), answer.ID), nil
 	}
 	pages.tell(q, in, b, changes, back, answer.Results, out)
 	return pages.showList(ctx, q, in, out)
@@ -285,8 +285,8 @@ func batchItems(b resources.Bulk, changes []change) (items []any) {
 }
 
 // jobAt is the page of a job that was started from a list.
-func jobAt(q *web.Request, in listQuery, id string) string {
-	return q.Path("/jobs/"+id) + "?" + url.Values{"list": {in.res.Name}, "query": {in.values().Encode()}}.Encode()
+func jobAt(q *web.Request, in listQuery, id uuid.UUID) string {
+	return q.Path("/jobs/"+id.String()) + "?" + url.Values{"list": {in.res.Name}, "query": {in.values().Encode()}}.Encode()
 }
 
 // tell says what came of each record, and offers to take the change back where that is possible.

@@ -352,8 +352,21 @@ func (pages *Pages) do(res resources.Resource, c resources.Command) web.Handler 
 		if err != nil {
 			return web.Answer{}, err
 		}
-		return web.Go(pages.next(q, s, c, raw)), nil
+		at := pages.next(q, s, c, raw)
+		if started, ok := startedBy(c, raw); ok {
+			return web.Started(at, started), nil
+		}
+		return web.Go(at), nil
 	}
+}
+
+// startedBy is the job that a command has started.
+func startedBy(c resources.Command, raw web.JSON) (uuid.UUID, bool) {
+	var started struct{ ID uuid.UUID }
+	if !c.Starts || decode(raw, &started) != nil {
+		return uuid.Nil, false
+	}
+	return started.ID, true
 }
 
 // refused shows the form again, or the page of the record, with what the API says.

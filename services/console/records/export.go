@@ -56,7 +56,7 @@ func (pages *Pages) startExport(ctx context.Context, q *web.Request, body map[st
 	if len(back) > 0 {
 		at += "?" + back.Encode()
 	}
-	return web.Go(at), nil
+	return web.Started(at, started.ID), nil
 }
 
 // fields are the fields that the columns show, with the currency of amounts.
@@ -122,7 +122,7 @@ func (pages *Pages) jobProgress(ctx context.Context, q *web.Request) (web.Answer
 		}
 	case "failed":
 		if p.Note, p.Back = (web.Note{Kind: web.Bad, Title: q.T("records.job.failed")}), back; started.Error != nil {
-			p.Note.Text = started.Error.Message
+			p.Note.Text = q.Why(&apierr.Error{Code: started.Error.Code, Message: started.Error.Message})
 		}
 	case "canceled", "paused":
 		p.Note = web.Note{Kind: web.Warn, Title: q.T("records.job." + started.Status)}

@@ -112,6 +112,7 @@ func (pages *Pages) Folder() web.Folder {
 	return web.Folder{Name: "records", Templates: files, Routes: append(routes,
 		web.Get(web.Home, "exports", "/exports/{id}", pages.progress),
 		web.Get(web.Home, "", "/jobs/{id}", pages.jobProgress),
+		web.Get(web.Home, "", "/jobs/ended", pages.ended).PartOfPages(),
 		web.Get(web.Home, "exports", "/exports/{id}/file", pages.download),
 		web.Get(web.Account, "", "/views", pages.ownViews),
 		web.Post(web.Account, "", "/views", pages.saveView),

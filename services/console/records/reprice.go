@@ -40,7 +40,7 @@ func (pages *Pages) reprice(ctx context.Context, q *web.Request, res resources.R
 	if err != nil {
 		return web.Answer{}, err
 	}
-	return web.Go(jobAt(q, c.in, started.ID.String())), nil
+	return web.Started(jobAt(q, c.in, started.ID), started.ID), nil
 }
 
 // onlyFilters reports whether a list has no other filters than these.

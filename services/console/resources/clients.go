@@ -85,7 +85,7 @@ func clients() Resource {
 				When: func(r Record) bool { return r.Text("status") == "archived" && !r.Has("mergedIntoId") },
 			},
 			{
-				Name: "merge", Op: "mergeClient", Form: true, Fields: []string{"intoId"}, Danger: true,
+				Name: "merge", Op: "mergeClient", Form: true, Fields: []string{"intoId"}, Danger: true, Starts: true,
 				When: func(r Record) bool { return !r.Has("mergedIntoId") && !r.Has("anonymizedAt") },
 			},
 			{

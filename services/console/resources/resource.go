@@ -215,6 +215,7 @@ type Command struct {
 	Danger     bool
 	Makes      bool   // it answers another record of the resource, which the page leads to
 	Ends       bool   // the record is gone then
+	Starts     bool   // it starts a job, which goes on when the page has been answered
 	Undo       string // name of the command that takes it back; its own where that sets the value from before; "" = none does
 	Sets       string // field of the record that it sets to its param or to the required field of its body, if it takes itself back
 	To         string // resource of the record that it makes, whose id is in the field idOf of the answer

@@ -41,8 +41,8 @@ type Polyline struct{ Class, Points string }
 type Series struct {
 	Kind   string // such as [Good]
 	Name   string
-	Values []float64
-	Texts  []string // the values as people read them; nil = whole numbers
+	Values []float64 // NaN = it is not known, which is a gap
+	Texts  []string  // the values as people read them; nil = whole numbers
 }
 
 // Span is what a chart goes over: steps of time of the same length, or whatever has names.
@@ -67,17 +67,30 @@ func (q *Request) Bars(label string, span Span, all ...Series) *Chart {
 	return c
 }
 
-// Lines draws each series as a line.
+// Lines draws each series as a line, which is broken where a value is not known.
 func (q *Request) Lines(label string, span Span, all ...Series) *Chart {
 	top := highest(all)
 	c := q.axes(label, "lines", span, all, top)
 	n := steps(all)
 	for _, s := range all {
 		var points []string
+		end := func() {
+			if len(points) == 1 {
+				points = append(points, points[0]) // a line of one point is a dot
+			}
+			if len(points) > 0 {
+				c.Lines = append(c.Lines, Polyline{s.Kind, strings.Join(points, " ")})
+			}
+			points = nil
+		}
 		for i, v := range s.Values {
+			if math.IsNaN(v) {
+				end()
+				continue
+			}
 			points = append(points, length(c.x(i, max(n-1, 1)))+","+length(c.y(v, top)))
 		}
-		c.Lines = append(c.Lines, Polyline{s.Kind, strings.Join(points, " ")})
+		end()
 	}
 	return c
 }
@@ -124,7 +137,7 @@ func (c *Chart) stack(q *Request, span Span, all []Series, top float64) {
 	for i := range n {
 		sum := 0.0
 		for _, s := range all {
-			if s.Values[i] <= 0 {
+			if math.IsNaN(s.Values[i]) || s.Values[i] <= 0 {
 				continue
 			}
 			low, high := c.y(sum, top), c.y(sum+s.Values[i], top)
@@ -176,6 +189,9 @@ func (s Span) short(q *Request, i int) string {
 }
 
 func (s Series) text(i int) string {
+	if math.IsNaN(s.Values[i]) {
+		return "–"
+	}
 	if s.Texts != nil {
 		return s.Texts[i]
 	}
@@ -197,7 +213,9 @@ func stacked(all []Series) (top float64) {
 	for i := range steps(all) {
 		sum := 0.0
 		for _, s := range all {
-			sum += max(s.Values[i], 0)
+			if s.Values[i] > 0 {
+				sum += s.Values[i]
+			}
 		}
 		top = max(top, sum)
 	}
@@ -207,7 +225,9 @@ func stacked(all []Series) (top float64) {
 func highest(all []Series) (top float64) {
 	for _, s := range all {
 		for _, v := range s.Values {
-			top = max(top, v)
+			if !math.IsNaN(v) {
+				top = max(top, v)
+			}
 		}
 	}
 	return top

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +48,26 @@ func TestBars(t *testing.T) {
 	require.Contains(t, svg, `role="img" aria-label="Deliveries"`)
 	require.NotContains(t, svg, "style=", "the content policy allows none")
 	require.NotContains(t, drawn(t, q, q.Bars("<script>", Span{From: at, Step: time.Hour}, Series{Kind: Good, Name: "<b>", Values: []float64{1}})), "<script>")
+}
+
+// What is not known is a gap in a line and in a row of bars, and a dash in the table; a value alone between gaps is a dot.
+func TestGapsInCharts(t *testing.T) {
+	t.Parallel()
+	q := testRequest(t)
+	unknown := math.NaN()
+	s := Series{Kind: Good, Name: "x", Values: []float64{4, 2, unknown, 1, unknown, 3, 4}}
+	span := Span{From: time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC), Step: time.Hour}
+	lines := q.Lines("x", span, s)
+	require.Len(t, lines.Lines, 3)
+	require.Equal(t, []int{2, 2, 2}, []int{len(strings.Fields(lines.Lines[0].Points)), len(strings.Fields(lines.Lines[1].Points)), len(strings.Fields(lines.Lines[2].Points))})
+	require.Equal(t, "4", lines.Ticks[len(lines.Ticks)-1].Text)
+	require.Equal(t, "–", lines.Table.Rows[2][1].Text)
+	bars := q.Bars("x", span, s)
+	require.Len(t, bars.Bars, 5)
+	for _, c := range []*Chart{lines, bars} {
+		require.NotContains(t, drawn(t, q, c), "NaN")
+	}
+	require.Empty(t, q.Lines("x", span, Series{Values: []float64{unknown, unknown}}).Lines)
 }
 
 func TestChartsOfLittle(t *testing.T) {

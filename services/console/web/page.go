@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -218,6 +219,18 @@ func Show(template, title string, page any) Answer {
 
 // Go answers with another address, after a change.
 func Go(location string) Answer { return Answer{location: location, status: http.StatusSeeOther} }
+
+// startedField names in an address the job that was started just now.
+const startedField = "started"
+
+// Started answers with another address, after a change that started a job: who goes on working on other pages is told when it has ended.
+func Started(location string, job uuid.UUID) Answer {
+	separator := "?"
+	if strings.Contains(location, separator) {
+		separator = "&"
+	}
+	return Go(location + separator + startedField + "=" + job.String())
+}
 
 // Data answers a script of the console.
 func Data(data json.RawMessage) Answer { return Answer{data: data, status: http.StatusOK} }

@@ -21,6 +21,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
 	"github.com/tradegrid/tradegrid/services/platform/accounts"
@@ -131,6 +133,7 @@ type frame struct {
 	Menu    []menuGroup
 	Thumb   []menuItem // of the menu, what a phone shows at the bottom
 	Done    string     // what the last change did
+	Started string     // id of the job that the last change started; "" = it started none
 	Release string
 	Gallery bool
 	Page    any
@@ -171,6 +174,9 @@ func (a *App) frame(q *Request, p Page, answer Answer) frame {
 		return f
 	}
 	f.Company, f.IsTest, f.Root = q.Company.Name, q.Company.IsTest, q.Path("")
+	if id, err := uuid.Parse(q.HTTP.URL.Query().Get(startedField)); err == nil {
+		f.Started = id.String()
+	}
 	f.Menu = a.menu(q, p, menu, f.Root)
 	for _, g := range f.Menu {
 		for _, item := range g.Items {

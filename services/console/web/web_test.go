@@ -43,6 +43,7 @@ var dynamic = []string{
 	"group.",
 	"health.",
 	"help.",
+	"notice.",
 	"leads.state.",
 	"home.begin.",
 	"hooktab.",

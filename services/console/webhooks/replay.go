@@ -189,10 +189,13 @@ func (pages *Pages) replay(ctx context.Context, q *web.Request) (web.Answer, err
 	}
 	in := web.ByID(id)
 	in.Body = body
-	_, err = web.Call[job.Record](ctx, q, "replayWebhookEvents", in)
+	started, err := web.Call[job.Record](ctx, q, "replayWebhookEvents", in)
 	if web.Refused(err) {
 		a, err := pages.replays(ctx, q, s, headOf(q, s, tabReplay), q.Form, err)
 		return a.Refuse(), err
+	}
+	if err != nil {
+		return web.Answer{}, err
 	}
 	pairs := []string{"tab", tabReplay, "done", done}
 	if done == "count" {
@@ -200,7 +203,7 @@ func (pages *Pages) replay(ctx context.Context, q *web.Request) (web.Answer, err
 			pairs = append(pairs, name, q.Form.Get(name))
 		}
 	}
-	return web.Go(web.With(q.Path("/webhooks/"+id.String()), pairs...)), err
+	return web.Started(web.With(q.Path("/webhooks/"+id.String()), pairs...), started.ID), nil
 }
 
 // steer pauses, resumes or cancels a replay.
