@@ -30,8 +30,9 @@ var filters = []string{"event", "entity", "request", "token", "from", "to"}
 
 func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	p := listPage{Header: web.Header{Title: q.T("area.events"), Facts: q.T("events.intro")}}
-	query := webhooks.TailQuery{Limit: 50, From: q.FormTime("from"), To: q.FormTime("to")}
-	fields, err := pages.fields(ctx, q, &query)
+	period := q.Period("from", "to")
+	query := webhooks.TailQuery{Limit: 50, From: period.From, To: period.To}
+	fields, err := pages.fields(ctx, q, &query, period)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -39,7 +40,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 		i := slices.IndexFunc(fields, func(f web.Field) bool { return f.Name == name })
 		fields[i].Fault = text
 	}
-	ok := true
+	ok := period.Valid()
 	for name, to := range map[string]*uuid.UUID{"entity": &query.EntityID, "before": &query.Before} {
 		id, err := q.FormID(name)
 		switch {
@@ -70,23 +71,31 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 			return web.Answer{}, err
 		}
 	}
-	p.Filter = web.Filter{Action: q.Path("/events"), Button: q.T("filter.apply"), Fields: fields}
-	if slices.ContainsFunc(filters, func(name string) bool { return q.Form.Get(name) != "" }) {
+	p.Filter = web.Filter{Action: q.Path("/events"), Button: q.T("filter.apply"), Fields: fields, Ranges: q.PeriodRanges(period, func(from, to string) string {
+		return web.With(q.Path("/events"), append(set(q), "from", from, "to", to)...)
+	})}
+	if set(q) != nil {
 		p.Filter.Clear = q.Path("/events")
 	}
 	p.Table = tableOf(q, found)
 	if next != uuid.Nil {
-		pairs := []string{"before", next.String()}
-		for _, name := range filters {
-			pairs = append(pairs, name, q.Form.Get(name))
-		}
-		p.Table.Next = web.With(q.Path("/events"), pairs...)
+		p.Table.Next = web.With(q.Path("/events"), append(set(q), "before", next.String())...)
 	}
 	return web.Show("events/list", q.T("area.events"), p), nil
 }
 
+// set are the filters that the address has, with their values.
+func set(q *web.Request) (pairs []string) {
+	for _, name := range filters {
+		if v := q.Form.Get(name); v != "" {
+			pairs = append(pairs, name, v)
+		}
+	}
+	return pairs
+}
+
 // fields are those of the filter. Tokens are offered to whoever may see them.
-func (pages *Pages) fields(ctx context.Context, q *web.Request, query *webhooks.TailQuery) ([]web.Field, error) {
+func (pages *Pages) fields(ctx context.Context, q *web.Request, query *webhooks.TailQuery, period web.Period) ([]web.Field, error) {
 	name := strings.TrimSpace(q.Form.Get("event"))
 	if name != "" {
 		query.Events = []string{name}
@@ -95,9 +104,8 @@ func (pages *Pages) fields(ctx context.Context, q *web.Request, query *webhooks.
 		{Name: "event", Label: q.T("events.name"), Value: name, Help: q.T("events.name.help")},
 		{Name: "entity", Label: q.T("events.entity"), Value: q.Form.Get("entity")},
 		{Name: "request", Label: q.T("events.request.filter"), Value: q.Form.Get("request")},
-		q.TimeField("from", q.T("filter.from"), query.From),
-		q.TimeField("to", q.T("filter.to"), query.To),
 	}
+	fields = append(fields, q.PeriodFields(period)...)
 	if token, err := q.FormID("token"); err != nil {
 		return nil, err
 	} else if token != nil {

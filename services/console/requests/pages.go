@@ -72,12 +72,13 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 		return web.Answer{}, err
 	}
 	p := listPage{Header: web.Header{Title: q.T("area.requests"), Facts: q.T("requests.intro")}, Tabs: tabs(q, in, false)}
-	query, err := in.query()
+	period := q.Period("dateFrom", "dateTo")
+	query, err := in.query(period)
 	var found requests.Page
-	if err == nil {
+	if err == nil && period.Valid() {
 		found, err = web.Call[requests.Page](ctx, q, "listRequests", web.Input{Query: web.Query(query)})
 	}
-	p.Filter = in.form(q, "/requests", tokens, err)
+	p.Filter = in.form(q, "/requests", period, tokens, err)
 	if known, ok := apierr.As(err); err != nil && (!ok || known.Status >= 500) {
 		return web.Answer{}, err
 	}
@@ -90,7 +91,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 		p.Table.Next = in.address(q, "/requests", *found.NextCursor)
 	}
 	if err == nil {
-		shown := q.Show("listRequests", web.Input{Query: in.values("")}, found)
+		shown := q.Show("listRequests", web.Input{Query: web.Query(query)}, found)
 		p.API = &shown
 	}
 	return web.Show("requests/list", q.T("area.requests"), p), nil
@@ -169,12 +170,13 @@ func (pages *Pages) errors(ctx context.Context, q *web.Request) (web.Answer, err
 		return web.Answer{}, err
 	}
 	p := errorsPage{Header: web.Header{Title: q.T("area.requests"), Facts: q.T("requests.intro")}, Tabs: tabs(q, in, true)}
-	query, err := in.query()
+	period := q.Period("dateFrom", "dateTo")
+	query, err := in.query(period)
 	var found requests.ErrorGroups
-	if err == nil {
+	if err == nil && period.Valid() {
 		found, err = pages.Requests.Errors(ctx, q.Caller, query)
 	}
-	p.Filter = in.form(q, "/requests/errors", tokens, err)
+	p.Filter = in.form(q, "/requests/errors", period, tokens, err)
 	if known, ok := apierr.As(err); err != nil && (!ok || known.Status >= 500) {
 		return web.Answer{}, err
 	}
