@@ -3,6 +3,7 @@ package console_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -164,13 +165,23 @@ func TestConsoleSendsAgain(t *testing.T) {
 	require.Contains(t, v.get(page+"?tab=replay"), "canceled")
 }
 
+// log puts an event into the log, as the relay does.
+func (p *pages) log(s premises, event, kind string, entity uuid.UUID, actor, data string) {
+	p.t.Helper()
+	id := uuid.Must(uuid.NewV7())
+	body := fmt.Sprintf(`{"event":%q,"companyId":%q,"occurredAt":%q,"actorId":%q,"data":%s,"eventId":%q}`, event, s.id, time.Now().UTC().Format(time.RFC3339), actor, data, id)
+	_, err := p.DB.Exec(p.t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+SELECT $1, 1 + max(seq), $2, $3, $4, $5, 1, $6, $7, $8 FROM events WHERE company_id = $1`, s.id, id, event, kind, entity, []byte(body), time.Now().UTC(), time.Now().Add(time.Hour))
+	require.NoError(p.t, err)
+}
+
 // Events are found by name, record, token, request and time, and the page of one leads to its trace.
 func TestConsoleFindsEvents(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	s := p.shop()
 	v := p.signedIn(s.people[company.RoleOwner])
-	root, event := "/c/"+s.id.String()+"/events", s.records["/events"]
+	root, event, owner := "/c/"+s.id.String()+"/events", s.records["/events"], s.people[company.RoleOwner].ID.String()
 	at := func(d time.Duration) string {
 		return url.QueryEscape(time.Now().Add(d).UTC().Format("2006-01-02T15:04"))
 	}
@@ -178,7 +189,8 @@ func TestConsoleFindsEvents(t *testing.T) {
 		"":                                true,
 		"?event=order.*":                  true,
 		"?event=sale.*":                   false,
-		"?token=" + uuid.NewString():      false,
+		"?actor=" + uuid.NewString():      false,
+		"?actor=" + owner:                 false,
 		"?entity=" + uuid.NewString():     false,
 		"?from=" + at(-26*time.Hour):      true,
 		"?from=" + at(26*time.Hour):       false,
@@ -190,6 +202,16 @@ func TestConsoleFindsEvents(t *testing.T) {
 		require.Equal(t, found, strings.Contains(body, event), query)
 	}
 	require.Contains(t, v.get(root+"?entity=no-id"), `id="e-entity"`)
+	client, _ := p.call(s, p.external, http.MethodPost, "/clients", `{"kind":"individual","displayName":"Ada Moss"}`)["id"].(string)
+	p.log(s, "client.created", "client", uuid.MustParse(client), owner, `{"name":"Ada Moss"}`)
+	ofPerson := v.get(root + "?actor=" + owner)
+	require.Contains(t, ofPerson, "client Ada Moss", "what a person did in the console")
+	require.NotContains(t, ofPerson, event)
+	require.Contains(t, ofPerson, `<option value="`+owner+`" selected>`, "a person is chosen by name")
+	require.Contains(t, ofPerson, s.name+" (token)</option>", "so is a token")
+	require.Contains(t, v.get(root+"?entity="+client), `type="search" value="client Ada Moss"`, "a record by what people call it")
+	require.Contains(t, v.get("/c/"+s.id.String()+"/requests?entityId="+client), `type="search" value="client Ada Moss"`)
+	require.Contains(t, v.get("/c/"+s.id.String()+"/find/suggest?of=any&q=moss"), `data-id="`+client+`" data-name="Ada Moss"`, "and is found among all lists")
 	require.Contains(t, v.get(root+"?request=nobody"), `id="e-request"`)
 	require.NotContains(t, v.get(root+"/"+event), "https://traces.example.com", "the event has no trace")
 	_, err := p.DB.Exec(t.Context(), `UPDATE events SET traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' WHERE company_id = $1 AND id = $2`, s.id, event)

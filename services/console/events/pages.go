@@ -59,15 +59,15 @@ func tableOf(q *web.Request, found []webhooks.Logged) web.Table {
 	}
 	for _, e := range found {
 		t.Rows = append(t.Rows, []web.Cell{
-			web.LinkTo(e.Event, q.Path("/events/"+e.ID.String())), web.LinkTo(labelOf(e), web.With(q.Path("/events"), "entity", e.EntityID.String())),
+			web.LinkTo(e.Event, q.Path("/events/"+e.ID.String())), web.LinkTo(RecordOf(e), web.With(q.Path("/events"), "entity", e.EntityID.String())),
 			web.Number(strconv.FormatInt(e.Version, 10)), web.When(q.At(e.OccurredAt)), web.Code(e.ID.String(), ""),
 		})
 	}
 	return t
 }
 
-// labelOf is what people call the record of an event, as far as its body says: its number or name.
-func labelOf(e webhooks.Logged) string {
+// RecordOf is what people call the record of an event, as far as its body says: its number or name.
+func RecordOf(e webhooks.Logged) string {
 	var body struct {
 		Data struct {
 			Number *int64  `json:"number"`

@@ -99,8 +99,14 @@ func (in filters) query(period web.Period) (requests.Query, error) {
 	return query, faults.Err()
 }
 
+// names are what people call the values of filters that are ids.
+type names struct {
+	tokens []company.Token
+	record string
+}
+
 // form is the filters as fields. Those that are rare stand there only when they are set.
-func (in filters) form(q *web.Request, path string, period web.Period, tokens []company.Token, err error) web.Filter {
+func (in filters) form(q *web.Request, path string, period web.Period, with names, err error) web.Filter {
 	f := web.Filter{Action: q.Path(path), Button: q.T("filter.apply")}
 	if in.any() {
 		f.Clear = q.Path(path)
@@ -113,16 +119,16 @@ func (in filters) form(q *web.Request, path string, period web.Period, tokens []
 	f.Fields = append(f.Fields, choice(q, "method", in["method"], []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, func(v string) string { return v }))
 	names := map[string]string{}
 	var ids []string
-	for _, t := range tokens {
+	for _, t := range with.tokens {
 		names[t.ID.String()], ids = t.Name, append(ids, t.ID.String())
 	}
-	if id := in["tokenId"]; id != "" && names[id] == "" { // a revoked one, or none
+	if id := in["tokenId"]; id != "" && names[id] == "" { // there is none
 		names[id], ids = id, append(ids, id)
 	}
 	f.Fields = append(f.Fields, choice(q, "tokenId", in["tokenId"], ids, func(v string) string { return names[v] }))
-	for _, name := range []string{"code", "entityId"} {
-		f.Fields = append(f.Fields, web.Field{Name: name, Label: q.T("requests.filter." + name), Value: in[name], Autocomplete: "off"})
-	}
+	f.Fields = append(f.Fields,
+		web.Field{Name: "code", Label: q.T("requests.filter.code"), Value: in["code"], Autocomplete: "off"},
+		web.Field{Name: "entityId", Label: q.T("requests.filter.entityId"), Value: in["entityId"], Pick: &web.Picker{Address: q.Path(web.AnyRecord), Text: with.record}})
 	for _, name := range []string{"operation", "requestId", "address", "status"} {
 		if in[name] != "" {
 			f.Fields = append(f.Fields, web.Field{Name: name, Label: q.T("requests.filter." + name), Value: in[name], Autocomplete: "off"})
