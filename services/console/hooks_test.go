@@ -433,3 +433,86 @@ func TestConsoleStreamsEndWithTheProcess(t *testing.T) {
 	require.Less(t, time.Since(began), 5*time.Second)
 	require.Empty(t, next(t, events, time.Second))
 }
+
+// The form of a webhook makes conditions of the fields of a real event by one click, takes them back, and shows each time what passes.
+func TestConsoleBuildsAFilterFromAnEvent(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.shop()
+	p.log(s, "order.created", "order", uuid.New(), "system", `{"id":"1","number":8,"channel":"website","lines":[{"name":"<b>Bell"}],"a.b":1,"note":null,"tags":[]}`)
+	p.log(s, "order.created", "order", uuid.New(), "system", `{"id":"2","number":9,"channel":"phone","lines":[]}`)
+	v := p.signedIn(s.people[company.RoleDeveloper])
+	at := "/c/" + s.id.String() + "/webhooks/new"
+	typed := url.Values{"url": {"https://example.com/hook"}, "events": {"order.created"}}
+	do := func(what string) string {
+		t.Helper()
+		typed.Set("do", what)
+		got := v.ask(http.MethodPost, at, typed)
+		require.Equal(t, http.StatusOK, got.status, got.body)
+		require.Contains(t, got.body, `value="https://example.com/hook"`, "what was typed stays")
+		filter := regexp.MustCompile(`(?s)<textarea id="f-filter"[^>]*>\n(.*?)</textarea>`).FindStringSubmatch(got.body)
+		require.NotNil(t, filter)
+		typed.Set("filter", html.UnescapeString(filter[1]))
+		return got.body
+	}
+	body := do("try")
+	require.Contains(t, body, "3 of the last 3 events")
+	require.Contains(t, body, `value="add data.channel"`, "the newest event is shown")
+	require.Contains(t, body, "&#34;phone&#34;")
+	newest := regexp.MustCompile(`<option value="([0-9a-f-]{36})" selected>order.created`).FindStringSubmatch(body)[1]
+	sample := regexp.MustCompile(`<option value="([0-9a-f-]{36})">order.created`).FindStringSubmatch(body)[1]
+	typed.Set("sample", sample)
+	body = do("try")
+	require.Contains(t, body, `value="add data.lines.0.name"`)
+	require.Contains(t, body, "&lt;b&gt;Bell")
+	require.Contains(t, body, `value="add data.note"`)
+	require.NotContains(t, body, `add data.a.b`, "a name with a dot has no path")
+	require.NotContains(t, body, `add data.tags`, "an empty list is no value of a condition")
+
+	body = do("add data.channel")
+	require.Contains(t, body, "1 of the last 3 events")
+	require.JSONEq(t, `{"data.channel":"website"}`, typed.Get("filter"))
+	require.Contains(t, body, `value="less data.channel"`)
+	typed.Set("sample", newest)
+	body = do("add data.channel")
+	require.Contains(t, body, "2 of the last 3 events")
+	require.JSONEq(t, `{"data.channel":["website","phone"]}`, typed.Get("filter"))
+	body = do("add data.number")
+	require.Contains(t, body, "1 of the last 3 events")
+	body = do("drop data.number")
+	require.Contains(t, body, "2 of the last 3 events")
+	body = do("less data.channel")
+	require.JSONEq(t, `["website"]`, regexp.MustCompile(`\[.*\]`).FindString(typed.Get("filter")))
+	require.Contains(t, body, "1 of the last 3 events")
+	do("drop data.channel")
+	require.Empty(t, strings.TrimSpace(typed.Get("filter")))
+	for _, nothing := range []string{"add data.nothing", "add ", "drop data.x", "less data.channel"} {
+		require.Contains(t, do(nothing), "3 of the last 3 events", nothing)
+	}
+	typed.Set("sample", uuid.NewString())
+	do("add data.channel")
+	require.Empty(t, strings.TrimSpace(typed.Get("filter")), "no condition of another event than the one that was shown")
+}
+
+// What is wrong with a filter is said in the language of the person, beside what was typed.
+func TestConsoleSaysWhatIsWrongWithAFilter(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.shop()
+	v := p.signedIn(s.people[company.RoleDeveloper])
+	german := func(r *http.Request) { r.Header.Set("Accept-Language", "de") }
+	for filter, text := range map[string]string{
+		`{`:                         "Schreiben Sie ein JSON-Objekt",
+		`{"data":1}`:                "Nennen Sie ein Feld",
+		`{"data..x":1}`:             "Zwei Punkte",
+		`{"status":1}`:              "Meinten Sie data.status?",
+		`{"data.numbr":1}`:          "haben kein Feld numbr",
+		`{"data.number":[]}`:        "Eine leere Liste",
+		`{"data.id":1,"data.id":2}`: "steht zweimal da",
+	} {
+		got := v.ask(http.MethodPost, "/c/"+s.id.String()+"/webhooks/new", url.Values{"events": {"order.*"}, "filter": {filter}, "do": {"try"}}, german)
+		require.Equal(t, http.StatusUnprocessableEntity, got.status, filter)
+		require.Contains(t, got.body, text, filter)
+		require.NotContains(t, got.body, "can never match", filter)
+	}
+}

@@ -70,22 +70,24 @@ func tableOf(q *web.Request, found []webhooks.Logged) web.Table {
 func RecordOf(e webhooks.Logged) string {
 	var body struct {
 		Data struct {
-			Number *int64  `json:"number"`
-			Name   *string `json:"name"`
-			Title  *string `json:"title"`
+			Number  *int64  `json:"number"`
+			Name    *string `json:"name"`
+			Display *string `json:"displayName"`
+			Title   *string `json:"title"`
+			Product *string `json:"productName"`
 		} `json:"data"`
 	}
 	kind := strings.ReplaceAll(e.EntityType, "_", " ")
 	if json.Unmarshal(e.Body, &body) != nil {
 		return kind
 	}
-	switch d := body.Data; {
-	case d.Number != nil:
-		return kind + " № " + strconv.FormatInt(*d.Number, 10)
-	case d.Name != nil && *d.Name != "":
-		return kind + " " + *d.Name
-	case d.Title != nil && *d.Title != "":
-		return kind + " " + *d.Title
+	if n := body.Data.Number; n != nil {
+		return kind + " № " + strconv.FormatInt(*n, 10)
+	}
+	for _, name := range []*string{body.Data.Name, body.Data.Display, body.Data.Title, body.Data.Product} {
+		if name != nil && *name != "" {
+			return kind + " " + *name
+		}
 	}
 	return kind
 }
