@@ -494,6 +494,24 @@ func TestConsoleBuildsAFilterFromAnEvent(t *testing.T) {
 	require.Empty(t, strings.TrimSpace(typed.Get("filter")), "no condition of another event than the one that was shown")
 }
 
+// The page of a receiver has what happens most, and what of it the receiver gets.
+func TestConsoleTellsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.shop()
+	for _, channel := range []string{"website", "phone", "phone"} {
+		p.log(s, "order.created", "order", uuid.New(), "system", `{"id":"1","number":8,"channel":"`+channel+`"}`)
+	}
+	p.log(s, "client.created", "client", uuid.New(), "system", `{"id":"1"}`)
+	v := p.signedIn(s.people[company.RoleDeveloper])
+	root := "/c/" + s.id.String()
+	made := v.ask(http.MethodPost, root+"/webhooks/new", url.Values{"url": {"http://127.0.0.1:1/x"}, "events": {"order.*"}, "filter": {`{"data.channel":"phone"}`}, "key": {uuid.NewString()}})
+	require.Equal(t, http.StatusOK, made.status, made.body)
+	page := v.get(regexp.MustCompile(root + `/webhooks/[0-9a-f-]{36}`).FindString(made.body))
+	require.Contains(t, page, "of the last 5 events")
+	require.Regexp(t, `(?s)event=order.created">order.created.*80.*>4<.*gets 2 of 4.*filtered out.*client.created.*20.*>1<.*not subscribed`, page)
+}
+
 // What is wrong with a filter is said in the language of the person, beside what was typed.
 func TestConsoleSaysWhatIsWrongWithAFilter(t *testing.T) {
 	t.Parallel()
