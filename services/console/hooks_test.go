@@ -3,6 +3,7 @@ package console_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -164,13 +165,23 @@ func TestConsoleSendsAgain(t *testing.T) {
 	require.Contains(t, v.get(page+"?tab=replay"), "canceled")
 }
 
+// log puts an event into the log, as the relay does.
+func (p *pages) log(s premises, event, kind string, entity uuid.UUID, actor, data string) {
+	p.t.Helper()
+	id := uuid.Must(uuid.NewV7())
+	body := fmt.Sprintf(`{"event":%q,"companyId":%q,"occurredAt":%q,"actorId":%q,"data":%s,"eventId":%q}`, event, s.id, time.Now().UTC().Format(time.RFC3339), actor, data, id)
+	_, err := p.DB.Exec(p.t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+SELECT $1, 1 + max(seq), $2, $3, $4, $5, 1, $6, $7, $8 FROM events WHERE company_id = $1`, s.id, id, event, kind, entity, []byte(body), time.Now().UTC(), time.Now().Add(time.Hour))
+	require.NoError(p.t, err)
+}
+
 // Events are found by name, record, token, request and time, and the page of one leads to its trace.
 func TestConsoleFindsEvents(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	s := p.shop()
 	v := p.signedIn(s.people[company.RoleOwner])
-	root, event := "/c/"+s.id.String()+"/events", s.records["/events"]
+	root, event, owner := "/c/"+s.id.String()+"/events", s.records["/events"], s.people[company.RoleOwner].ID.String()
 	at := func(d time.Duration) string {
 		return url.QueryEscape(time.Now().Add(d).UTC().Format("2006-01-02T15:04"))
 	}
@@ -178,7 +189,8 @@ func TestConsoleFindsEvents(t *testing.T) {
 		"":                                true,
 		"?event=order.*":                  true,
 		"?event=sale.*":                   false,
-		"?token=" + uuid.NewString():      false,
+		"?actor=" + uuid.NewString():      false,
+		"?actor=" + owner:                 false,
 		"?entity=" + uuid.NewString():     false,
 		"?from=" + at(-26*time.Hour):      true,
 		"?from=" + at(26*time.Hour):       false,
@@ -190,6 +202,16 @@ func TestConsoleFindsEvents(t *testing.T) {
 		require.Equal(t, found, strings.Contains(body, event), query)
 	}
 	require.Contains(t, v.get(root+"?entity=no-id"), `id="e-entity"`)
+	client, _ := p.call(s, p.external, http.MethodPost, "/clients", `{"kind":"individual","displayName":"Ada Moss"}`)["id"].(string)
+	p.log(s, "client.created", "client", uuid.MustParse(client), owner, `{"name":"Ada Moss"}`)
+	ofPerson := v.get(root + "?actor=" + owner)
+	require.Contains(t, ofPerson, "client Ada Moss", "what a person did in the console")
+	require.NotContains(t, ofPerson, event)
+	require.Contains(t, ofPerson, `<option value="`+owner+`" selected>`, "a person is chosen by name")
+	require.Contains(t, ofPerson, s.name+" (token)</option>", "so is a token")
+	require.Contains(t, v.get(root+"?entity="+client), `type="search" value="client Ada Moss"`, "a record by what people call it")
+	require.Contains(t, v.get("/c/"+s.id.String()+"/requests?entityId="+client), `type="search" value="client Ada Moss"`)
+	require.Contains(t, v.get("/c/"+s.id.String()+"/find/suggest?of=any&q=moss"), `data-id="`+client+`" data-name="Ada Moss"`, "and is found among all lists")
 	require.Contains(t, v.get(root+"?request=nobody"), `id="e-request"`)
 	require.NotContains(t, v.get(root+"/"+event), "https://traces.example.com", "the event has no trace")
 	_, err := p.DB.Exec(t.Context(), `UPDATE events SET traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' WHERE company_id = $1 AND id = $2`, s.id, event)
@@ -410,4 +432,105 @@ func TestConsoleStreamsEndWithTheProcess(t *testing.T) {
 	require.NoError(t, <-ended)
 	require.Less(t, time.Since(began), 5*time.Second)
 	require.Empty(t, next(t, events, time.Second))
+}
+
+// The form of a webhook makes conditions of the fields of a real event by one click, takes them back, and shows each time what passes.
+func TestConsoleBuildsAFilterFromAnEvent(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.shop()
+	p.log(s, "order.created", "order", uuid.New(), "system", `{"id":"1","number":8,"channel":"website","lines":[{"name":"<b>Bell"}],"a.b":1,"note":null,"tags":[]}`)
+	p.log(s, "order.created", "order", uuid.New(), "system", `{"id":"2","number":9,"channel":"phone","lines":[]}`)
+	v := p.signedIn(s.people[company.RoleDeveloper])
+	at := "/c/" + s.id.String() + "/webhooks/new"
+	typed := url.Values{"url": {"https://example.com/hook"}, "events": {"order.created"}}
+	do := func(what string) string {
+		t.Helper()
+		typed.Set("do", what)
+		got := v.ask(http.MethodPost, at, typed)
+		require.Equal(t, http.StatusOK, got.status, got.body)
+		require.Contains(t, got.body, `value="https://example.com/hook"`, "what was typed stays")
+		filter := regexp.MustCompile(`(?s)<textarea id="f-filter"[^>]*>\n(.*?)</textarea>`).FindStringSubmatch(got.body)
+		require.NotNil(t, filter)
+		typed.Set("filter", html.UnescapeString(filter[1]))
+		return got.body
+	}
+	body := do("try")
+	require.Contains(t, body, "3 of the last 3 events")
+	require.Contains(t, body, `value="add data.channel"`, "the newest event is shown")
+	require.Contains(t, body, "&#34;phone&#34;")
+	newest := regexp.MustCompile(`<option value="([0-9a-f-]{36})" selected>order.created`).FindStringSubmatch(body)[1]
+	sample := regexp.MustCompile(`<option value="([0-9a-f-]{36})">order.created`).FindStringSubmatch(body)[1]
+	typed.Set("sample", sample)
+	body = do("try")
+	require.Contains(t, body, `value="add data.lines.0.name"`)
+	require.Contains(t, body, "&lt;b&gt;Bell")
+	require.Contains(t, body, `value="add data.note"`)
+	require.NotContains(t, body, `add data.a.b`, "a name with a dot has no path")
+	require.NotContains(t, body, `add data.tags`, "an empty list is no value of a condition")
+
+	body = do("add data.channel")
+	require.Contains(t, body, "1 of the last 3 events")
+	require.JSONEq(t, `{"data.channel":"website"}`, typed.Get("filter"))
+	require.Contains(t, body, `value="less data.channel"`)
+	typed.Set("sample", newest)
+	body = do("add data.channel")
+	require.Contains(t, body, "2 of the last 3 events")
+	require.JSONEq(t, `{"data.channel":["website","phone"]}`, typed.Get("filter"))
+	body = do("add data.number")
+	require.Contains(t, body, "1 of the last 3 events")
+	body = do("drop data.number")
+	require.Contains(t, body, "2 of the last 3 events")
+	body = do("less data.channel")
+	require.JSONEq(t, `["website"]`, regexp.MustCompile(`\[.*\]`).FindString(typed.Get("filter")))
+	require.Contains(t, body, "1 of the last 3 events")
+	do("drop data.channel")
+	require.Empty(t, strings.TrimSpace(typed.Get("filter")))
+	for _, nothing := range []string{"add data.nothing", "add ", "drop data.x", "less data.channel"} {
+		require.Contains(t, do(nothing), "3 of the last 3 events", nothing)
+	}
+	typed.Set("sample", uuid.NewString())
+	do("add data.channel")
+	require.Empty(t, strings.TrimSpace(typed.Get("filter")), "no condition of another event than the one that was shown")
+}
+
+// The page of a receiver has what happens most, and what of it the receiver gets.
+func TestConsoleTellsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.shop()
+	for _, channel := range []string{"website", "phone", "phone"} {
+		p.log(s, "order.created", "order", uuid.New(), "system", `{"id":"1","number":8,"channel":"`+channel+`"}`)
+	}
+	p.log(s, "client.created", "client", uuid.New(), "system", `{"id":"1"}`)
+	v := p.signedIn(s.people[company.RoleDeveloper])
+	root := "/c/" + s.id.String()
+	made := v.ask(http.MethodPost, root+"/webhooks/new", url.Values{"url": {"http://127.0.0.1:1/x"}, "events": {"order.*"}, "filter": {`{"data.channel":"phone"}`}, "key": {uuid.NewString()}})
+	require.Equal(t, http.StatusOK, made.status, made.body)
+	page := v.get(regexp.MustCompile(root + `/webhooks/[0-9a-f-]{36}`).FindString(made.body))
+	require.Contains(t, page, "of the last 5 events")
+	require.Regexp(t, `(?s)event=order.created">order.created.*80.*>4<.*gets 2 of 4.*filtered out.*client.created.*20.*>1<.*not subscribed`, page)
+}
+
+// What is wrong with a filter is said in the language of the person, beside what was typed.
+func TestConsoleSaysWhatIsWrongWithAFilter(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.shop()
+	v := p.signedIn(s.people[company.RoleDeveloper])
+	german := func(r *http.Request) { r.Header.Set("Accept-Language", "de") }
+	for filter, text := range map[string]string{
+		`{`:                         "Schreiben Sie ein JSON-Objekt",
+		`{"data":1}`:                "Nennen Sie ein Feld",
+		`{"data..x":1}`:             "Zwei Punkte",
+		`{"status":1}`:              "Meinten Sie data.status?",
+		`{"data.numbr":1}`:          "haben kein Feld numbr",
+		`{"data.number":[]}`:        "Eine leere Liste",
+		`{"data.id":1,"data.id":2}`: "steht zweimal da",
+	} {
+		got := v.ask(http.MethodPost, "/c/"+s.id.String()+"/webhooks/new", url.Values{"events": {"order.*"}, "filter": {filter}, "do": {"try"}}, german)
+		require.Equal(t, http.StatusUnprocessableEntity, got.status, filter)
+		require.Contains(t, got.body, text, filter)
+		require.NotContains(t, got.body, "can never match", filter)
+	}
 }

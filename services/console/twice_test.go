@@ -164,7 +164,7 @@ func TestPagesTakeAnyInput(t *testing.T) {
 	maps.Copy(s.records, p.entries(s.id))
 	v := p.signedIn(s.people[company.RoleOwner])
 	names := []string{
-		"address", "addresses", "answer", "before", "body", "code", "credential", "cursor", "dateFrom", "do", "email", "entity", "entityId", "event", "events", "expires", "filter", "find", "from", "headers", "id", "json",
+		"actor", "address", "addresses", "answer", "before", "body", "code", "credential", "cursor", "dateFrom", "do", "email", "entity", "entityId", "event", "events", "expires", "filter", "find", "from", "headers", "id", "json",
 		"method", "name", "next", "operation", "otherEvents", "overlap", "overlapHours", "q", "request", "requestId", "role", "search", "show", "status", "subscription", "tab", "to", "token", "tokenId", "until", "url", "version",
 	}
 	walked := 0

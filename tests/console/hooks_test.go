@@ -48,7 +48,13 @@ func (h *hooks) makeOne() {
 	h.look("hook-new", h.root+"/webhooks/new")
 	h.run(chromedp.Navigate(h.root + "/webhooks/new"))
 	h.tick(`input[name=events][value="order.*"]`)
-	h.submit("button[value=try]", "#f-url", h.d.ReceiverURL+"/hook/"+receiver, "#f-name", "Second receiver", "#f-filter", `{"data.status":"no such status"}`)
+	h.run(
+		chromedp.SetValue(chromedp.CSS("#f-url"), h.d.ReceiverURL+"/hook/"+receiver),
+		chromedp.SetValue(chromedp.CSS("#f-name"), "Second receiver"),
+		chromedp.SetValue(chromedp.CSS("#f-filter"), `{"data.status":"no such status"}`),
+		chromedp.Click(chromedp.CSS("#try")),
+	)
+	h.until(`!!document.querySelector("#preview table")`)
 	require.Contains(h.t, h.text("#preview"), "data.status", "the key that fails")
 	require.Equal(h.t, "Second receiver", get(h.browser, chromedp.Evaluate[string](`document.querySelector("#f-name").value`)), "the form keeps what was typed")
 	h.photograph("hook-tried")

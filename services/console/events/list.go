@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 	"github.com/tradegrid/tradegrid/services/platform/company"
@@ -26,12 +28,16 @@ type listPage struct {
 }
 
 // filters are the names of what narrows the list, as they stand in the address.
-var filters = []string{"event", "entity", "request", "token", "from", "to"}
+var filters = []string{"event", "entity", "request", filterActor, "from", "to"}
+
+// filterActor names the filter by who caused an event: the id of a token or of a person.
+const filterActor = "actor"
 
 func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	p := listPage{Header: web.Header{Title: q.T("area.events"), Facts: q.T("events.intro")}}
-	query := webhooks.TailQuery{Limit: 50, From: q.FormTime("from"), To: q.FormTime("to")}
-	fields, err := pages.fields(ctx, q, &query)
+	period := q.Period("from", "to")
+	query := webhooks.TailQuery{Limit: 50, From: period.From, To: period.To}
+	fields, err := pages.fields(ctx, q, &query, period)
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -39,7 +45,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 		i := slices.IndexFunc(fields, func(f web.Field) bool { return f.Name == name })
 		fields[i].Fault = text
 	}
-	ok := true
+	ok := period.Valid()
 	for name, to := range map[string]*uuid.UUID{"entity": &query.EntityID, "before": &query.Before} {
 		id, err := q.FormID(name)
 		switch {
@@ -70,52 +76,82 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 			return web.Answer{}, err
 		}
 	}
-	p.Filter = web.Filter{Action: q.Path("/events"), Button: q.T("filter.apply"), Fields: fields}
-	if slices.ContainsFunc(filters, func(name string) bool { return q.Form.Get(name) != "" }) {
+	for i := range fields {
+		if fields[i].Name == "entity" && len(found) > 0 && query.EntityID != uuid.Nil {
+			fields[i].Pick.Text = RecordOf(found[0])
+		}
+	}
+	p.Filter = web.Filter{Action: q.Path("/events"), Button: q.T("filter.apply"), Fields: fields, Ranges: q.PeriodRanges(period, func(from, to string) string {
+		return web.With(q.Path("/events"), append(set(q), "from", from, "to", to)...)
+	})}
+	if set(q) != nil {
 		p.Filter.Clear = q.Path("/events")
 	}
 	p.Table = tableOf(q, found)
 	if next != uuid.Nil {
-		pairs := []string{"before", next.String()}
-		for _, name := range filters {
-			pairs = append(pairs, name, q.Form.Get(name))
-		}
-		p.Table.Next = web.With(q.Path("/events"), pairs...)
+		p.Table.Next = web.With(q.Path("/events"), append(set(q), "before", next.String())...)
 	}
 	return web.Show("events/list", q.T("area.events"), p), nil
 }
 
-// fields are those of the filter. Tokens are offered to whoever may see them.
-func (pages *Pages) fields(ctx context.Context, q *web.Request, query *webhooks.TailQuery) ([]web.Field, error) {
+// set are the filters that the address has, with their values.
+func set(q *web.Request) (pairs []string) {
+	for _, name := range filters {
+		if v := q.Form.Get(name); v != "" {
+			pairs = append(pairs, name, v)
+		}
+	}
+	return pairs
+}
+
+// fields are those of the filter.
+func (pages *Pages) fields(ctx context.Context, q *web.Request, query *webhooks.TailQuery, period web.Period) ([]web.Field, error) {
 	name := strings.TrimSpace(q.Form.Get("event"))
 	if name != "" {
 		query.Events = []string{name}
 	}
 	fields := []web.Field{
 		{Name: "event", Label: q.T("events.name"), Value: name, Help: q.T("events.name.help")},
-		{Name: "entity", Label: q.T("events.entity"), Value: q.Form.Get("entity")},
+		{Name: "entity", Label: q.T("events.entity"), Value: q.Form.Get("entity"), Pick: &web.Picker{Address: q.Path(web.AnyRecord), Text: q.Form.Get("entity")}},
 		{Name: "request", Label: q.T("events.request.filter"), Value: q.Form.Get("request")},
-		q.TimeField("from", q.T("filter.from"), query.From),
-		q.TimeField("to", q.T("filter.to"), query.To),
 	}
-	if token, err := q.FormID("token"); err != nil {
+	fields = append(fields, q.PeriodFields(period)...)
+	if actor, err := q.FormID(filterActor); err != nil {
 		return nil, err
-	} else if token != nil {
-		query.Actor = token.String()
+	} else if actor != nil {
+		query.Actor = actor.String()
 	}
-	if !q.Sees(web.Tokens) {
-		return fields, nil
+	actors, err := actors(ctx, q)
+	if err != nil || len(actors) == 0 {
+		return fields, err
 	}
-	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{Query: url.Values{"includeRevoked": {"true"}}})
-	if err != nil {
-		return nil, err
+	actors = slices.Insert(actors, 0, web.Option{Text: q.T("filter.any")})
+	return append(fields, web.Choice(filterActor, q.T("events.actor"), query.Actor, actors...)), nil
+}
+
+// actors are the tokens and people of the company by name, of those that the person may see.
+func actors(ctx context.Context, q *web.Request) (options []web.Option, err error) {
+	if q.Sees(web.Tokens) {
+		tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{Query: url.Values{"includeRevoked": {"true"}}})
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tokens {
+			options = append(options, web.Option{Value: t.ID.String(), Text: q.T("events.actor.token", t.Name)})
+		}
 	}
-	names := map[string]string{}
-	var ids []string
-	for _, t := range tokens {
-		ids, names[t.ID.String()] = append(ids, t.ID.String()), t.Name
+	if q.Sees(web.People) {
+		users, err := web.CallAdmin[[]company.User](ctx, q, "listUsers", web.Input{})
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range users {
+			if name := cmp.Or(record.OrZero(u.Name), record.OrZero(u.Email)); name != "" {
+				options = append(options, web.Option{Value: u.ID.String(), Text: name})
+			}
+		}
 	}
-	return append(fields, q.Any("token", q.T("events.token"), query.Actor, ids, func(id string) string { return names[id] })), nil
+	return options, nil
 }
 
 // ofRequest narrows the list to the events that a request caused, and says what the request was. text is its id in the log, or the
@@ -156,7 +192,7 @@ func requestFacts(q *web.Request, d requests.RequestDetail) (*web.Note, []web.Fa
 	note := &web.Note{Kind: kind, Title: d.Method + " " + pathOf(d.Request) + " · " + strconv.Itoa(int(d.Status)), Text: q.T("events.request", len(d.EventIDs))}
 	facts := []web.Fact{
 		{Label: q.T("audit.when"), Cell: web.When(q.At(d.CreatedAt.Std()))},
-		{Label: q.T("events.token"), Cell: web.LinkTo(d.TokenName, web.With(q.Path("/events"), "token", d.TokenID.String())).With(d.Address)},
+		{Label: q.T("events.token"), Cell: web.LinkTo(d.TokenName, web.With(q.Path("/events"), filterActor, d.TokenID.String())).With(d.Address)},
 		{Label: q.T("webhooks.took"), Cell: web.Text(q.T("unit.ms", d.DurationMs))},
 		{Label: q.T("events.request.id"), Cell: web.Code(d.RequestID, "")},
 	}

@@ -59,33 +59,35 @@ func tableOf(q *web.Request, found []webhooks.Logged) web.Table {
 	}
 	for _, e := range found {
 		t.Rows = append(t.Rows, []web.Cell{
-			web.LinkTo(e.Event, q.Path("/events/"+e.ID.String())), web.LinkTo(labelOf(e), web.With(q.Path("/events"), "entity", e.EntityID.String())),
+			web.LinkTo(e.Event, q.Path("/events/"+e.ID.String())), web.LinkTo(RecordOf(e), web.With(q.Path("/events"), "entity", e.EntityID.String())),
 			web.Number(strconv.FormatInt(e.Version, 10)), web.When(q.At(e.OccurredAt)), web.Code(e.ID.String(), ""),
 		})
 	}
 	return t
 }
 
-// labelOf is what people call the record of an event, as far as its body says: its number or name.
-func labelOf(e webhooks.Logged) string {
+// RecordOf is what people call the record of an event, as far as its body says: its number or name.
+func RecordOf(e webhooks.Logged) string {
 	var body struct {
 		Data struct {
-			Number *int64  `json:"number"`
-			Name   *string `json:"name"`
-			Title  *string `json:"title"`
+			Number  *int64  `json:"number"`
+			Name    *string `json:"name"`
+			Display *string `json:"displayName"`
+			Title   *string `json:"title"`
+			Product *string `json:"productName"`
 		} `json:"data"`
 	}
 	kind := strings.ReplaceAll(e.EntityType, "_", " ")
 	if json.Unmarshal(e.Body, &body) != nil {
 		return kind
 	}
-	switch d := body.Data; {
-	case d.Number != nil:
-		return kind + " № " + strconv.FormatInt(*d.Number, 10)
-	case d.Name != nil && *d.Name != "":
-		return kind + " " + *d.Name
-	case d.Title != nil && *d.Title != "":
-		return kind + " " + *d.Title
+	if n := body.Data.Number; n != nil {
+		return kind + " № " + strconv.FormatInt(*n, 10)
+	}
+	for _, name := range []*string{body.Data.Name, body.Data.Display, body.Data.Title, body.Data.Product} {
+		if name != nil && *name != "" {
+			return kind + " " + *name
+		}
 	}
 	return kind
 }

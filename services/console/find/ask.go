@@ -36,6 +36,7 @@ type looking struct {
 	text string
 	rows int    // records of a kind
 	of   string // name of the list that is looked through; "" = all
+	pick bool   // for a field that takes the id of a record
 }
 
 // through reports whether a list is looked through.

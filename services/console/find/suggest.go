@@ -2,6 +2,7 @@ package find
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,17 +23,26 @@ type suggestPage struct {
 	None   string
 }
 
+// ofAny stands in the place of a list for records of all lists.
+const ofAny = "any"
+
 // suggest finds what the page of the find field finds, while somebody types. With the name of a list (of) it finds its records, for a
-// field that takes the id of one; see [web.Picker].
+// field that takes the id of one; see [web.Picker]. A field that takes that of any record names the list any.
 func (pages *Pages) suggest(ctx context.Context, q *web.Request) (web.Answer, error) {
 	l := looking{text: strings.Join(strings.Fields(q.Form.Get("q")), " "), rows: fewPerKind, of: q.Form.Get("of")}
+	if l.pick = l.of != ""; l.of == ofAny {
+		l.of = ""
+	}
 	p := suggestPage{Header: web.Header{Title: q.T("find.title")}, Query: l.text}
 	_, isNumber := numberOf(l.text)
 	if !searchable(l.text) || utf8.RuneCountInString(l.text) < fewLetters && !isNumber {
 		return web.Show("find/suggest", p.Header.Title, p), nil
 	}
 	if l.of != "" {
-		l.rows, p.None = mostSuggested, q.T("find.none", l.text)
+		l.rows = mostSuggested
+	}
+	if l.pick {
+		p.None = q.T("find.none", l.text)
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -44,6 +54,9 @@ func (pages *Pages) suggest(ctx context.Context, q *web.Request) (web.Answer, er
 		all, p.None = nil, ""
 	}
 	hits := hitsOf(all)
+	if l.pick {
+		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.id == "" }) // no records of a list
+	}
 	for _, h := range hits[:min(len(hits), mostSuggested)] {
 		p.Hits = append(p.Hits, h.suggested(q, l))
 	}
@@ -56,10 +69,13 @@ func (h hit) suggested(q *web.Request, l looking) web.Hit {
 	if out.Name == "" {
 		out.Name = h.kind
 	}
-	if l.of != "" {
+	if l.of == "" {
+		out.Detail = strings.TrimSuffix(h.kind+" · "+h.also, " · ")
+	}
+	if l.pick {
 		out.Do = h.id
 		return out
 	}
-	out.Href, out.Detail = q.Path(h.href), strings.TrimSuffix(h.kind+" · "+h.also, " · ")
+	out.Href = q.Path(h.href)
 	return out
 }

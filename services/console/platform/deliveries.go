@@ -43,7 +43,7 @@ func (pages *Pages) deliveries(ctx context.Context, q *web.Request) (web.Answer,
 	if errors.Is(err, context.DeadlineExceeded) {
 		p.Note, err = &web.Note{Kind: web.Warn, Title: q.T("platform.deliveries.slow"), Text: q.T("platform.deliveries.slow.next")}, nil
 	}
-	p.Filter = webhookpages.FilterOf(q, f.DeliveryQuery, deliveriesPath, err)
+	p.Filter = webhookpages.FilterOf(q, f.DeliveryQuery, deliveriesPath, err, ofEvents)
 	p.Filter.Fields = slices.Insert(p.Filter.Fields, 0, company, subscription)
 	if company.Value != "" {
 		p.Filter.Clear = deliveriesPath

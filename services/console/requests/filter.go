@@ -1,11 +1,11 @@
 package requests
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -63,8 +63,8 @@ func (in filters) address(q *web.Request, path, cursor string) string {
 	return q.Path(path)
 }
 
-// query is what the filters select. Values that cannot be are faults of their fields.
-func (in filters) query() (requests.Query, error) {
+// query is what the filters select in a period. Values that cannot be are faults of their fields.
+func (in filters) query(period web.Period) (requests.Query, error) {
 	var faults apierr.Fields
 	query := requests.Query{
 		Cursor: in["cursor"], PageLimit: list.PageLimit{Limit: 50}, Answer: in["answer"], Code: in["code"], Method: in["method"], Operation: in["operation"],
@@ -88,32 +88,25 @@ func (in filters) query() (requests.Query, error) {
 		status := int32(n)
 		query.Status = &status
 	}
-	query.DateFrom, query.DateTo = in.dates(&faults)
+	if !period.From.IsZero() {
+		from := list.From(period.From)
+		query.DateFrom = &from
+	}
+	if !period.To.IsZero() {
+		to := list.To(period.To)
+		query.DateTo = &to
+	}
 	return query, faults.Err()
 }
 
-func (in filters) dates(faults *apierr.Fields) (from *list.From, to *list.To) {
-	if text := in["dateFrom"]; text != "" {
-		if at, err := time.Parse(time.RFC3339, text); err == nil {
-			v := list.From(at)
-			from = &v
-		} else {
-			faults.Add("dateFrom", apierr.Format, "must be a time such as 2026-11-20T09:30:00Z")
-		}
-	}
-	if text := in["dateTo"]; text != "" {
-		if at, err := time.Parse(time.RFC3339, text); err == nil {
-			v := list.To(at)
-			to = &v
-		} else {
-			faults.Add("dateTo", apierr.Format, "must be a time such as 2026-11-20T09:30:00Z")
-		}
-	}
-	return from, to
+// names are what people call the values of filters that are ids.
+type names struct {
+	tokens []company.Token
+	record string
 }
 
 // form is the filters as fields. Those that are rare stand there only when they are set.
-func (in filters) form(q *web.Request, path string, tokens []company.Token, err error) web.Filter {
+func (in filters) form(q *web.Request, path string, period web.Period, with names, err error) web.Filter {
 	f := web.Filter{Action: q.Path(path), Button: q.T("filter.apply")}
 	if in.any() {
 		f.Clear = q.Path(path)
@@ -126,24 +119,28 @@ func (in filters) form(q *web.Request, path string, tokens []company.Token, err 
 	f.Fields = append(f.Fields, choice(q, "method", in["method"], []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, func(v string) string { return v }))
 	names := map[string]string{}
 	var ids []string
-	for _, t := range tokens {
+	for _, t := range with.tokens {
 		names[t.ID.String()], ids = t.Name, append(ids, t.ID.String())
 	}
-	if id := in["tokenId"]; id != "" && names[id] == "" { // a revoked one, or none
+	if id := in["tokenId"]; id != "" && names[id] == "" { // there is none
 		names[id], ids = id, append(ids, id)
 	}
 	f.Fields = append(f.Fields, choice(q, "tokenId", in["tokenId"], ids, func(v string) string { return names[v] }))
-	for _, name := range []string{"code", "entityId"} {
-		f.Fields = append(f.Fields, web.Field{Name: name, Label: q.T("requests.filter." + name), Value: in[name], Autocomplete: "off"})
-	}
-	for _, name := range []string{"operation", "requestId", "address", "status", "dateFrom", "dateTo"} {
+	f.Fields = append(f.Fields,
+		web.Field{Name: "code", Label: q.T("requests.filter.code"), Value: in["code"], Autocomplete: "off"},
+		web.Field{Name: "entityId", Label: q.T("requests.filter.entityId"), Value: in["entityId"], Pick: &web.Picker{Address: q.Path(web.AnyRecord), Text: with.record}})
+	for _, name := range []string{"operation", "requestId", "address", "status"} {
 		if in[name] != "" {
 			f.Fields = append(f.Fields, web.Field{Name: name, Label: q.T("requests.filter." + name), Value: in[name], Autocomplete: "off"})
 		}
 	}
-	for i := range f.Fields {
-		f.Fields[i].Fault = q.FaultOf(err, f.Fields[i].Name)
+	f.Fields = append(f.Fields, q.PeriodFields(period)...)
+	for i, field := range f.Fields {
+		f.Fields[i].Fault = cmp.Or(field.Fault, q.FaultOf(err, field.Name))
 	}
+	f.Ranges = q.PeriodRanges(period, func(from, to string) string {
+		return in.with(map[string]string{"dateFrom": from, "dateTo": to}).address(q, path, "")
+	})
 	return f
 }
 

@@ -5,6 +5,7 @@ package requests
 import (
 	"context"
 	"embed"
+	"net/url"
 	"regexp"
 	"strconv"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/events"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 	"github.com/tradegrid/tradegrid/services/platform/company"
@@ -67,17 +69,18 @@ func tabs(q *web.Request, query filters, errors bool) []web.Tab {
 
 func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := filtersIn(q)
-	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
+	names, err := pages.names(ctx, q, in)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	p := listPage{Header: web.Header{Title: q.T("area.requests"), Facts: q.T("requests.intro")}, Tabs: tabs(q, in, false)}
-	query, err := in.query()
+	period := q.Period("dateFrom", "dateTo")
+	query, err := in.query(period)
 	var found requests.Page
-	if err == nil {
+	if err == nil && period.Valid() {
 		found, err = web.Call[requests.Page](ctx, q, "listRequests", web.Input{Query: web.Query(query)})
 	}
-	p.Filter = in.form(q, "/requests", tokens, err)
+	p.Filter = in.form(q, "/requests", period, names, err)
 	if known, ok := apierr.As(err); err != nil && (!ok || known.Status >= 500) {
 		return web.Answer{}, err
 	}
@@ -90,10 +93,27 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 		p.Table.Next = in.address(q, "/requests", *found.NextCursor)
 	}
 	if err == nil {
-		shown := q.Show("listRequests", web.Input{Query: in.values("")}, found)
+		shown := q.Show("listRequests", web.Input{Query: web.Query(query)}, found)
 		p.API = &shown
 	}
 	return web.Show("requests/list", q.T("area.requests"), p), nil
+}
+
+// names reads what people call the tokens, and the record that is asked for. Of a record that no event names, it is the id.
+func (pages *Pages) names(ctx context.Context, q *web.Request, in filters) (n names, err error) {
+	n.record = in["entityId"]
+	if n.tokens, err = web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{Query: url.Values{"includeRevoked": {"true"}}}); err != nil {
+		return n, err
+	}
+	id, err := uuid.Parse(n.record)
+	if err != nil || !q.Sees(web.Events) {
+		return n, nil //nolint:nilerr // the field says that it is no id
+	}
+	found, _, err := pages.Events.Tail(ctx, q.Caller, webhooks.TailQuery{EntityID: id, Limit: 1})
+	if err == nil && len(found) > 0 {
+		n.record = events.RecordOf(found[0])
+	}
+	return n, err
 }
 
 func tableOf(q *web.Request, found []requests.Request) web.Table {
@@ -164,17 +184,18 @@ type errorsPage struct {
 // errors counts the refused requests by their code.
 func (pages *Pages) errors(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := filtersIn(q)
-	tokens, err := web.CallAdmin[[]company.Token](ctx, q, "listTokens", web.Input{})
+	names, err := pages.names(ctx, q, in)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	p := errorsPage{Header: web.Header{Title: q.T("area.requests"), Facts: q.T("requests.intro")}, Tabs: tabs(q, in, true)}
-	query, err := in.query()
+	period := q.Period("dateFrom", "dateTo")
+	query, err := in.query(period)
 	var found requests.ErrorGroups
-	if err == nil {
+	if err == nil && period.Valid() {
 		found, err = pages.Requests.Errors(ctx, q.Caller, query)
 	}
-	p.Filter = in.form(q, "/requests/errors", tokens, err)
+	p.Filter = in.form(q, "/requests/errors", period, names, err)
 	if known, ok := apierr.As(err); err != nil && (!ok || known.Status >= 500) {
 		return web.Answer{}, err
 	}

@@ -50,6 +50,18 @@ var ruleTexts = map[string]string{
 	"is empty; count the cash, or close the shift without it": "fault.count",
 	"must not be 0: it is what the points change by":          "fault.nothing",
 	"must be at least %s, the part that is paid in cash":      "fault.cash",
+
+	// filters of webhooks
+	"has %d bytes; at most %d are allowed":                                                                                  "fault.filter.large",
+	"the filter must be a JSON object of paths and values, such as {\"data.status\": \"new\"}":                              "fault.filter.json",
+	"the filter has %d keys; at most %d are allowed":                                                                        "fault.filter.keys",
+	"is a duplicate key; use one key with an array to match any of several values":                                          "fault.filter.twice",
+	"the path has %d segments; at most %d are allowed":                                                                      "fault.filter.deep",
+	"the path has an empty segment; write names and array indexes with single dots between them, such as data.lines.0.kind": "fault.filter.dots",
+	"an empty array never matches; list at least one value or omit the key":                                                 "fault.filter.empty",
+	"can never match; did you mean %s? %s":                                                                                  "fault.filter.meant",
+	"can never match; name a field of it, such as data.status. %s":                                                          "fault.filter.data",
+	"can never match: the events have no field %s%s":                                                                        "fault.filter.field",
 }
 
 // typeTexts are those of a value of the wrong type, by the type that the rule asks for.

@@ -77,7 +77,7 @@ func TestRulesOfDomainsAreThose(t *testing.T) {
 	all, err := readTexts()
 	require.NoError(t, err)
 	var source strings.Builder
-	for _, pattern := range []string{"../../business/*/*.go", "../../platform/*/*.go", "../shifts/*.go"} {
+	for _, pattern := range []string{"../../business/*/*.go", "../../platform/*/*.go", "../../delivery/*/*.go", "../shifts/*.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {

@@ -57,15 +57,6 @@ func (q *Request) Versioned(now int64) map[string]string {
 	return map[string]string{"version": strconv.FormatInt(cmp.Or(q.FormVersion(), now), 10)}
 }
 
-// FormTime is a time that was typed in the zone of the company; zero if there is none.
-func (q *Request) FormTime(name string) time.Time {
-	at, err := time.ParseInLocation(localTime, q.Form.Get(name), q.Zone)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
-}
-
 // TimeField is a time as a field of a form shows it.
 func (q *Request) TimeField(name, label string, at time.Time) Field {
 	f := Field{Name: name, Label: label, Type: "datetime-local"}

@@ -259,6 +259,9 @@ type Picker struct {
 	Text    string // what the record is called that the field has now
 }
 
+// AnyRecord is the address of a [Picker] that finds records of all lists, in the company.
+const AnyRecord = "/find/suggest?of=any"
+
 // Option is a choice of a field.
 type Option struct {
 	Value, Text string

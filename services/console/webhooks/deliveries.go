@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -59,7 +60,8 @@ func (pages *Pages) deliveriesOf(ctx context.Context, q *web.Request, s webhooks
 		query.Status, p.Text = statusFailed, q.T("webhooks.dead.text")
 	}
 	if q.Allows(scope, true) {
-		again := []string{"tab", tabReplay, "status", statusFailed, "events", q.Form.Get("event"), "from", q.Form.Get("from"), "to", q.Form.Get("to")}
+		period := q.PeriodFields(q.Period("from", "to"))
+		again := []string{"tab", tabReplay, "status", statusFailed, "events", q.Form.Get("event"), "from", period[0].Value, "to", period[1].Value}
 		p.Links = []web.Link{
 			{Text: q.T("webhooks.again.all"), Href: web.With(page, again...)},
 			{Text: q.T("webhooks.again.missed"), Href: web.With(page, "tab", tabReplay, "status", "missed")},
@@ -85,12 +87,13 @@ func QueryOf(q *web.Request, subscription *uuid.UUID) webhooks.DeliveryQuery {
 	if event := strings.TrimSpace(q.Form.Get("event")); event != "" {
 		in.Events = []string{event}
 	}
-	if at := q.FormTime("from"); !at.IsZero() {
-		from := list.From(at)
+	period := q.Period("from", "to")
+	if !period.From.IsZero() {
+		from := list.From(period.From)
 		in.DateFrom = &from
 	}
-	if at := q.FormTime("to"); !at.IsZero() {
-		to := list.To(at)
+	if !period.To.IsZero() {
+		to := list.To(period.To)
 		in.DateTo = &to
 	}
 	return in
@@ -121,31 +124,41 @@ func (pages *Pages) list50(ctx context.Context, q *web.Request, p *deliveriesPag
 	}
 	p.Table = deliveryTable(q, found, names, form)
 	if found.NextCursor != nil {
-		pairs := []string{"cursor", *found.NextCursor, "tab", q.Form.Get("tab")}
-		for _, name := range filters {
-			pairs = append(pairs, name, q.Form.Get(name))
-		}
-		p.Table.Next = web.With(page, pairs...)
+		p.Table.Next = web.With(page, append(set(q, "tab"), "cursor", *found.NextCursor)...)
 	}
 	return nil
 }
 
-// FilterOf is the form of the filters, with what is wrong with them.
-func FilterOf(q *web.Request, query webhooks.DeliveryQuery, page string, err error) web.Filter {
+// set are the filters that the address has, and the further parameters with these names, with their values.
+func set(q *web.Request, also ...string) (pairs []string) {
+	for _, name := range slices.Concat(filters, also) {
+		if v := q.Form.Get(name); v != "" {
+			pairs = append(pairs, name, v)
+		}
+	}
+	return pairs
+}
+
+// FilterOf is the form of the filters, with what is wrong with them. also are the names of further filters of the page.
+func FilterOf(q *web.Request, query webhooks.DeliveryQuery, page string, err error, also ...string) web.Filter {
 	tab := q.Form.Get("tab")
 	status := q.Any("status", q.T("people.status"), query.Status, statuses, func(s string) string { return q.T("delivery." + s) })
 	answered := q.Any("answer", q.T("webhooks.answer"), query.Answer, answers, func(a string) string { return q.T("answer." + a) })
 	event := web.Field{Name: "event", Label: q.T("webhooks.event"), Value: q.Form.Get("event"), Fault: q.FaultOf(err, "events[0]")}
-	from, to := q.TimeField("from", q.T("filter.from"), q.FormTime("from")), q.TimeField("to", q.T("filter.to"), q.FormTime("to"))
-	from.Fault = q.FaultOf(err, "dateFrom")
-	f := web.Filter{Action: page, Button: q.T("filter.apply"), Fields: []web.Field{status, answered, event, from, to}}
+	period := q.Period("from", "to")
+	bounds := q.PeriodFields(period)
+	bounds[0].Fault = cmp.Or(bounds[0].Fault, q.FaultOf(err, "dateFrom"))
+	f := web.Filter{Action: page, Button: q.T("filter.apply"), Fields: append([]web.Field{status, answered, event}, bounds...)}
+	f.Ranges = q.PeriodRanges(period, func(from, to string) string {
+		return web.With(page, append(set(q, append(also, "tab")...), "from", from, "to", to)...)
+	})
 	if tab != "" {
 		f.Hidden = map[string]string{"tab": tab}
 	}
 	if tab == tabDead {
 		f.Fields = f.Fields[1:] // all of them failed
 	}
-	if slices.ContainsFunc(filters, func(name string) bool { return q.Form.Get(name) != "" }) {
+	if set(q) != nil {
 		f.Clear = web.With(page, "tab", tab)
 	}
 	return f

@@ -10,21 +10,22 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/services/console/web"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 )
 
 type editPage struct {
-	Header  web.Header
-	Form    web.Form    // what the receiver gets, beside the events
-	Name    []web.Field // where it is
-	Filter  web.Field
-	Groups  []eventKind // the event catalog
-	Other   web.Field   // names that the catalog has no box for
-	Fault   string      // of the events
-	Secret  web.Field   // keeps a repeated form from making another subscription
-	Preview *previewPart
+	Header     web.Header
+	Form       web.Form    // what the receiver gets, beside the events
+	Name       []web.Field // where it is
+	Filter     web.Field
+	Groups     []eventKind // the event catalog
+	Other      web.Field   // names that the catalog has no box for
+	Fault      string      // of the events
+	Tried      bool        // so that faults stand where the answer is
+	Secret     web.Field   // keeps a repeated form from making another subscription
+	Preview    *previewPart
+	Conditions []conditionShown // of the filter, as far as it can be read
 }
 
 // eventKind is a component of the event catalog.
@@ -41,10 +42,13 @@ type eventBox struct {
 	Checked     bool
 }
 
-// previewPart is what the last real events would have become.
+// previewPart is what the last real events would have become, with the fields of one of them.
 type previewPart struct {
-	Note  web.Note
-	Table web.Table
+	Note   web.Note
+	Table  web.Table
+	Sample web.Field // chooses the event
+	Fields []fieldShown
+	Cut    bool // there are more fields
 }
 
 // triedEvents is how many of the last events a preview looks at.
@@ -60,6 +64,10 @@ const (
 	fieldHeaders = "headers"
 	fieldEvents  = "events"
 	fieldOther   = "otherEvents"
+	fieldFilter  = "filter"
+	fieldSample  = "sample" // id of the event whose fields are shown
+	fieldDo      = "do"
+	doTry        = "try"
 	noHeaders    = "none"
 )
 
@@ -130,7 +138,7 @@ func (pages *Pages) formOf(ctx context.Context, q *web.Request, d draft, preview
 	page := q.Path("/webhooks/new")
 	p := editPage{
 		Header: web.Header{Title: q.T("webhooks.new"), Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}}},
-		Secret: web.Field{Name: "key", Value: keyOf(d.typed)}, Preview: preview, Fault: q.FaultWithin(d.err, fieldEvents),
+		Secret: web.Field{Name: "key", Value: keyOf(d.typed)}, Preview: preview, Fault: q.FaultWithin(d.err, fieldEvents), Tried: tries(q),
 	}
 	button := q.T("webhooks.make")
 	if d.before != nil {
@@ -148,6 +156,7 @@ func (pages *Pages) formOf(ctx context.Context, q *web.Request, d draft, preview
 		p.Form.Fault = q.FormFault(d.err, fields)
 	}
 	fields[0].Type = "" // one line, however long
+	p.Conditions = conditionsShown(fields[2].Value)
 	p.Name, p.Filter, p.Form.Post, p.Form.Button, p.Form.Fields = fields[:2], fields[2], page, button, fields[3:]
 	if d.before != nil {
 		p.Form.Hidden = q.Versioned(d.before.Version)
@@ -232,7 +241,7 @@ func (d draft) body(q *web.Request) map[string]any {
 // create makes a subscription, or tries its filter.
 func (pages *Pages) create(ctx context.Context, q *web.Request) (web.Answer, error) {
 	d := draft{typed: q.Form}
-	if q.Form.Get("do") == "try" {
+	if tries(q) {
 		return pages.tried(ctx, q, d)
 	}
 	made, err := web.Call[web.JSON](ctx, q, d.operation(), web.Input{Body: d.body(q), Key: keyOf(q.Form)})
@@ -258,7 +267,7 @@ func (pages *Pages) update(ctx context.Context, q *web.Request) (web.Answer, err
 		return web.Answer{}, err
 	}
 	d := draft{before: &s, typed: q.Form}
-	if q.Form.Get("do") == "try" {
+	if tries(q) {
 		return pages.tried(ctx, q, d)
 	}
 	in := web.ByID(id)
@@ -270,49 +279,4 @@ func (pages *Pages) update(ctx context.Context, q *web.Request) (web.Answer, err
 		return a.Refuse(), err
 	}
 	return web.Go(q.Path("/webhooks/" + id.String() + "?tab=" + tabSettings + "&done=saved")), err
-}
-
-// tried shows the form again with what the last real events would have become.
-func (pages *Pages) tried(ctx context.Context, q *web.Request, d draft) (web.Answer, error) {
-	in := webhooks.SubscriptionFields{Events: d.events()}
-	if text := strings.TrimSpace(d.typed.Get("filter")); text != "" {
-		filter := jsontype.Object(text)
-		in.Filter = &filter
-	}
-	previews, err := pages.Webhooks.Preview(ctx, q.Caller, in, triedEvents)
-	if web.Refused(err) {
-		d.err = err
-		a, err := pages.formOf(ctx, q, d, nil)
-		return a.Refuse(), err
-	}
-	if err != nil {
-		return web.Answer{}, err
-	}
-	return pages.formOf(ctx, q, d, previewOf(q, previews))
-}
-
-func previewOf(q *web.Request, previews []webhooks.Preview) *previewPart {
-	t := &previewPart{Table: web.Table{
-		Label:   q.T("webhooks.preview"),
-		Columns: []web.Column{{Text: q.T("webhooks.event")}, {Text: q.T("audit.when")}, {Text: q.T("webhooks.preview.outcome")}, {Text: q.T("webhooks.preview.key")}, {Text: q.T("webhooks.preview.wanted")}, {Text: q.T("webhooks.preview.found")}},
-		Empty:   web.Empty{Title: q.T("webhooks.preview.none"), Text: q.T("webhooks.preview.none.text")},
-	}}
-	sent := 0
-	for _, one := range previews {
-		key, wanted, found := web.Text(one.Message), web.Text(""), web.Text("")
-		state := web.State(web.Off, q.T("outcome."+one.Outcome))
-		if one.Outcome == "delivered" {
-			sent++
-			key, state = web.Text(""), web.State(web.Good, q.T("webhooks.preview.sent"))
-		}
-		if m := one.Filter; m != nil {
-			key, wanted, found = web.Code(m.Key, ""), web.Code(string(m.Wanted), ""), web.Code(string(m.Found), "")
-			if m.Missing {
-				found = web.Text(q.T("webhooks.preview.missing"))
-			}
-		}
-		t.Table.Rows = append(t.Table.Rows, []web.Cell{web.LinkTo(one.Event.Event, q.Path("/events/"+one.Event.ID.String())), web.When(q.At(one.Event.OccurredAt)), state, key, wanted, found})
-	}
-	t.Note = web.Note{Kind: web.Info, Text: q.T("webhooks.preview.text", sent, len(previews))}
-	return t
 }

@@ -40,6 +40,8 @@ type overviewPage struct {
 	Chart       *web.Chart
 	StatusFacts []web.Fact
 	Table       web.Table
+	Shares      web.Table
+	SharesOf    string // what they are shares of
 	Live        string
 }
 
@@ -139,6 +141,16 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s webhooks.Sub
 		subscription: head, Live: live, Figures: figures(q, s, a), StatusFacts: statusFacts(q, s, a, waiting.Items),
 		Chart: q.Bars(q.T("webhooks.hourly"), web.Span{From: a.Hours[0].From, Step: a.Hours[1].From.Sub(a.Hours[0].From)}, hoursOf(q, a)...),
 		Table: deliveryTable(q, found, nil, ""),
+	}
+	if q.Sees(web.Events) {
+		shares, err := pages.Webhooks.Shares(ctx, q.Caller, s.ID, sharesOf)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		p.Shares = sharesTable(q, shares)
+		if shares.Events > 0 {
+			p.SharesOf = q.T("webhooks.shares.of", shares.Events, q.At(shares.Since).Short())
+		}
 	}
 	if p.Test, err = pages.testAnswer(ctx, q); err != nil {
 		return web.Answer{}, err

@@ -32,7 +32,13 @@ type condition struct {
 // FilterFault is one error in a filter; Key is empty if it concerns the filter as a whole.
 type FilterFault struct {
 	Key     string `json:"key"`
-	Message string `json:"message"`
+	Message string `json:"message"` // Rule with Args in it
+	Rule    string `json:"-"`       // format of the message
+	Args    []any  `json:"-"`
+}
+
+func fault(key, rule string, args ...any) *FilterFault {
+	return &FilterFault{Key: key, Message: fmt.Sprintf(rule, args...), Rule: rule, Args: args}
 }
 
 // CompileFilter reads a flat JSON object whose keys are dot paths into the envelope, such as
@@ -44,24 +50,27 @@ func CompileFilter(raw []byte) (*Filter, []FilterFault) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return &Filter{}, nil
 	}
+	if !json.Valid(raw) || raw[0] != '{' {
+		return nil, []FilterFault{*fault("", "the filter must be a JSON object of paths and values, such as {\"data.status\": \"new\"}")}
+	}
 	entries, err := readEntries(raw)
 	if err != nil {
-		return nil, []FilterFault{{Message: err.Error()}}
+		return nil, []FilterFault{*fault("", "%s", err.Error())}
 	}
 	var faults []FilterFault
 	if len(entries) > MaxFilterKeys {
-		faults = append(faults, FilterFault{Message: fmt.Sprintf("the filter has %d keys; at most %d are allowed", len(entries), MaxFilterKeys)})
+		faults = append(faults, *fault("", "the filter has %d keys; at most %d are allowed", len(entries), MaxFilterKeys))
 	}
 	f := &Filter{conditions: make([]condition, 0, len(entries))}
 	seen := make(map[string]bool, len(entries))
 	for _, e := range entries {
 		c, problem := compileCondition(e)
-		if problem == "" && seen[e.key] {
-			problem = "is a duplicate key; use one key with an array to match any of several values"
+		if problem == nil && seen[e.key] {
+			problem = fault(e.key, "is a duplicate key; use one key with an array to match any of several values")
 		}
 		seen[e.key] = true
-		if problem != "" {
-			faults = append(faults, FilterFault{Key: e.key, Message: problem})
+		if problem != nil {
+			faults = append(faults, *problem)
 			continue
 		}
 		f.conditions = append(f.conditions, c)
@@ -135,11 +144,8 @@ type entry struct {
 	value any
 }
 
-// readEntries reads the object key by key, because a map would hide duplicate keys.
+// readEntries reads a JSON object key by key, because a map would hide duplicate keys.
 func readEntries(raw []byte) ([]entry, error) {
-	if !json.Valid(raw) || raw[0] != '{' {
-		return nil, fmt.Errorf("the filter must be a JSON object of paths and values, such as {\"data.status\": \"new\"}")
-	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if _, err := dec.Token(); err != nil {
@@ -160,15 +166,15 @@ func readEntries(raw []byte) ([]entry, error) {
 	return entries, nil
 }
 
-func compileCondition(e entry) (condition, string) {
+func compileCondition(e entry) (condition, *FilterFault) {
 	path := strings.Split(e.key, ".")
 	if len(path) > MaxFilterSegments {
-		return condition{}, fmt.Sprintf("the path has %d segments; at most %d are allowed", len(path), MaxFilterSegments)
+		return condition{}, fault(e.key, "the path has %d segments; at most %d are allowed", len(path), MaxFilterSegments)
 	}
 	if slices.Contains(path, "") {
-		return condition{}, "the path has an empty segment; write names and array indexes with single dots between them, such as data.lines.0.kind"
+		return condition{}, fault(e.key, "the path has an empty segment; write names and array indexes with single dots between them, such as data.lines.0.kind")
 	}
-	if problem := misplaced(path); problem != "" {
+	if problem := misplaced(path); problem != nil {
 		return condition{}, problem
 	}
 	values, isList := e.value.([]any)
@@ -176,7 +182,7 @@ func compileCondition(e entry) (condition, string) {
 		values = []any{e.value}
 	}
 	if len(values) == 0 {
-		return condition{}, "an empty array never matches; list at least one value or omit the key"
+		return condition{}, fault(e.key, "an empty array never matches; list at least one value or omit the key")
 	}
 	c := condition{path: path, scalars: map[any]bool{}}
 	for _, v := range values {
@@ -187,7 +193,7 @@ func compileCondition(e entry) (condition, string) {
 			c.scalars[v] = true
 		}
 	}
-	return c, ""
+	return c, nil
 }
 
 // aside are the fields of the envelope beside data. They are texts.
@@ -196,15 +202,15 @@ var aside = []string{"event", "companyId", "occurredAt", "actorId", "eventId"} /
 const inData = "data"
 
 // misplaced says what is wrong with a path that leads nowhere in any envelope.
-func misplaced(path []string) string {
+func misplaced(path []string) *FilterFault {
 	root, deeper := path[0], len(path) > 1
+	whole := strings.Join(path, ".")
 	switch {
 	case root == inData && deeper, !deeper && slices.Contains(aside, root):
-		return ""
+		return nil
 	case root == inData:
-		return "can never match; name a field of it, such as data.status. " + pathRule()
+		return fault(whole, "can never match; name a field of it, such as data.status. %s", pathRule())
 	}
-	whole := strings.Join(path, ".")
 	meant := apierr.Nearest(root, slices.Concat(aside, []string{inData}))
 	switch {
 	case meant == inData && deeper:
@@ -212,7 +218,7 @@ func misplaced(path []string) string {
 	case meant == inData || meant == "":
 		meant = inData + "." + whole
 	}
-	return fmt.Sprintf("can never match; did you mean %s? %s", meant, pathRule())
+	return fault(whole, "can never match; did you mean %s? %s", meant, pathRule())
 }
 
 func pathRule() string {

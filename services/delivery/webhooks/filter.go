@@ -32,7 +32,7 @@ func (s *Service) checkFilter(faults *apierr.Fields, filter *jsontype.Object, pa
 		if f.Key != "" {
 			field += "." + f.Key
 		}
-		faults.Add(field, apierr.Format, "%s", f.Message)
+		faults.Add(field, apierr.Format, f.Rule, f.Args...)
 	}
 	canonical := filter.Canonical()
 	var conditions map[string]any

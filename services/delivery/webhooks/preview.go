@@ -11,9 +11,10 @@ import (
 // Preview is whether a subscription would have got an event of the log, and if not, why.
 type Preview struct {
 	Event   Logged
-	Outcome string      // as of [Explanation]
-	Message string      // the same in a sentence
-	Filter  *FilterMiss // the condition that does not hold, when the outcome is filtered
+	Outcome string         // as of [Explanation]
+	Reason  webhook.Reason // "" = the outcome says it all
+	Message string         // the same in a sentence
+	Filter  *FilterMiss    // the condition that does not hold, when the outcome is filtered
 }
 
 // Preview asks which of the last events with the names of a subscription, newest first, it would have got if the caller had made it
@@ -48,7 +49,7 @@ func (s *Service) Preview(ctx context.Context, by access.Caller, in Subscription
 		if err != nil {
 			return nil, err
 		}
-		previews = append(previews, Preview{Event: e, Outcome: a.outcome, Message: a.message, Filter: a.filter})
+		previews = append(previews, Preview{Event: e, Outcome: a.outcome, Reason: a.reason, Message: a.message, Filter: a.filter})
 	}
 	return previews, nil
 }

@@ -8,3 +8,8 @@ document.addEventListener("change", (e) => {
   if (!e.target.matches("[data-all]")) return;
   for (const box of document.querySelectorAll(`input[type=checkbox][name="${e.target.dataset.all}"]`)) box.checked = e.target.checked;
 });
+
+// A list that scrolls by itself stays where it was when its part of the page comes again.
+const scrolled = new Map();
+document.addEventListener("htmx:beforeSwap", () => { for (const list of document.querySelectorAll("[data-scrolled]")) scrolled.set(list.id, list.scrollTop); });
+document.addEventListener("htmx:afterSwap", () => { for (const list of document.querySelectorAll("[data-scrolled]")) list.scrollTop = scrolled.get(list.id) ?? 0; });
