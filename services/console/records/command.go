@@ -308,7 +308,7 @@ func fieldsFor(q *web.Request, c resources.Command) web.Fields {
 var machines = []string{
 	"externalId", "metadata", "source", "intake", "utm", "nameI18n", "descriptionI18n", "attributes", "costComponents", "modifierGroups", "costItems",
 	"photoFileId", "photoFileIds", "attachmentFileIds", "items", "payments", "unitId", "packUnitId", "addressId", "assetId",
-	"checklistDone", "prepaidAmount",
+	"checklistDone", "prepaidAmount", "emoji", "hasVariants",
 }
 
 // keepFor leaves only those entries of a directory that the record can have.
