@@ -14,11 +14,18 @@ type Moment struct {
 	said dateWords
 }
 
-// dateWords are the names of months and days in a language: January, Jan, Monday, Mon and the others. The zero value is English.
-type dateWords struct{ months, shortMonths, days, shortDays []string }
+// dateWords are the names of months and days in a language: January, Jan, Monday, Mon and the others, and the layout of a day before a
+// month, such as 2. with a full stop. The zero value is English.
+type dateWords struct {
+	months, shortMonths, days, shortDays []string
+	day                                  string
+}
 
 // format is [time.Time.Format] with the names of the language. A layout names a month or a day once.
 func (w dateWords) format(at time.Time, layout string) string {
+	if w.day != "" {
+		layout = strings.Replace(layout, "2 Jan", w.day+" Jan", 1)
+	}
 	text := at.Format(layout)
 	for _, part := range []struct {
 		layout, english string
