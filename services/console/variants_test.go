@@ -134,6 +134,20 @@ func TestVariantsAreMadeAndChanged(t *testing.T) {
 }
 
 // A value of an attribute that is no longer for the product stays when the variant is changed.
+// A product shows at once what it is sold as. What is changed there has its tab, which the overview leads to.
+func TestOverviewShowsVariants(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own := p.shirts()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	p.calls(own.premises).id(http.MethodPost, own.path, map[string]any{"sku": "SHIRT-S", "price": 2700})
+	overview := owner.load(own.page).body
+	require.Contains(t, overview, "SHIRT-S")
+	require.Contains(t, overview, "27.00")
+	require.GreaterOrEqual(t, strings.Count(overview, own.page+"?tab=variants"), 2, "the tab, and the link above the table")
+	require.NotContains(t, overview, "/do/edit_variant")
+}
+
 func TestVariantsKeepWhatTheFormDoesNotAskFor(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)

@@ -125,7 +125,7 @@ func (pages *Pages) search(ctx context.Context, q *web.Request, p *freePage, in 
 	all := 0
 	for i := range searchDays {
 		d := dayOfDate(time.Time(in.DateFrom).AddDate(0, 0, i), q.Zone)
-		out := freeDay{Title: q.Date(d.utc(), "Monday, 2 January")}
+		out := freeDay{Title: web.Sentence(q.Date(d.utc(), "Monday, 2 January"))}
 		for _, of := range found.Resources {
 			one := freeResource{Name: of.ResourceName}
 			zone, err := time.LoadLocation(of.TimeZone)

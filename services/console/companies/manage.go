@@ -195,7 +195,7 @@ func (pages *Pages) usage(ctx context.Context, q *web.Request) (web.Answer, erro
 	}
 	for _, kind := range []string{"answers", "files", "requests", "events"} {
 		if n, ok := stored[kind]; ok {
-			p.Stored = append(p.Stored, web.Fact{Label: q.T("companies.stored." + kind), Cell: web.Text(web.Bytes(n))})
+			p.Stored = append(p.Stored, web.Fact{Label: q.T("companies.stored." + kind), Cell: web.Text(q.Bytes(n))})
 		}
 	}
 	return web.Show("companies/usage", q.T("companies.usage"), p), nil
@@ -211,7 +211,7 @@ func (pages *Pages) days(ctx context.Context, q *web.Request, id tenant.ID, days
 		return t, err
 	}
 	for _, u := range slices.Backward(found) {
-		row := []web.Cell{web.Text(u.Day), count(q, u.Requests), count(q, u.Refused), count(q, &u.Events), web.Number(web.Bytes(u.Bytes))}
+		row := []web.Cell{web.Text(u.Day), count(q, u.Requests), count(q, u.Refused), count(q, &u.Events), web.Number(q.Bytes(u.Bytes))}
 		t.Rows = append(t.Rows, append(row, count(q, &u.Deliveries), count(q, &u.Arrived), count(q, &u.Failed), count(q, &u.Attempts)))
 	}
 	return t, nil

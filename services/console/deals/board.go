@@ -25,7 +25,8 @@ type boardPage struct {
 	Board   string // address of the board
 	List    string // address of the same deals as a list
 	Tabs    []web.Tab
-	Said    *said
+	Toast   *web.Toast // what came of a move
+	Fault   string     // why a move was refused; "" = it was not
 	Columns []column
 	Ended   []ended
 	Empty   web.Empty
@@ -51,18 +52,12 @@ type ended struct {
 	Count, Sum     string
 }
 
-// said is what came of a move.
-type said struct {
-	Text  string
-	Undo  *web.Action
-	Fault bool
-}
-
 // shown is what an answer shows of a board.
 type shown struct {
 	only  []uuid.UUID // the stages of a move; nil = the whole board
 	focus uuid.UUID   // the deal that was moved
-	said  *said
+	toast *web.Toast  // what came of the move
+	fault string      // why it was refused
 }
 
 func (v shown) has(stage uuid.UUID) bool { return v.only == nil || slices.Contains(v.only, stage) }
@@ -81,7 +76,7 @@ func (pages *Pages) board(ctx context.Context, q *web.Request) (web.Answer, erro
 
 // fill reads the board of a type; "" = the default one.
 func (pages *Pages) fill(ctx context.Context, q *web.Request, of string, v shown) (boardPage, error) {
-	p := boardPage{Header: header(q), Board: q.Path("/deals"), List: q.Path("/deals/list"), Moves: q.Allows(scope, true), Said: v.said, Part: v.only != nil}
+	p := boardPage{Header: header(q), Board: q.Path("/deals"), List: q.Path("/deals/list"), Moves: q.Allows(scope, true), Toast: v.toast, Fault: v.fault, Part: v.only != nil}
 	types, err := web.Call[[]deals.Type](ctx, q, "listDealTypes", web.Input{})
 	if err != nil {
 		return p, err

@@ -38,7 +38,7 @@ func (pages *Pages) move(ctx context.Context, q *web.Request) (web.Answer, error
 		return web.Go(web.With(q.Path("/deals"), "type", was.TypeID.String(), "moved", id.String(), "from", was.StageID.String(), "reason", reasonOf(was))), nil
 	}
 	v := shown{only: []uuid.UUID{was.StageID, now.StageID}, focus: id}
-	if v.said, err = pages.tell(ctx, q, now, was.StageID, reasonOf(was)); err != nil {
+	if v.toast, err = pages.tell(ctx, q, now, was.StageID, reasonOf(was)); err != nil {
 		return web.Answer{}, err
 	}
 	return pages.answer(ctx, q, was, v)
@@ -46,7 +46,7 @@ func (pages *Pages) move(ctx context.Context, q *web.Request) (web.Answer, error
 
 // refuse shows what the API says of a move, and the columns as they are.
 func (pages *Pages) refuse(ctx context.Context, q *web.Request, d deals.Deal, fault string, script bool) (web.Answer, error) {
-	v := shown{focus: d.ID, said: &said{Text: fault, Fault: true}}
+	v := shown{focus: d.ID, fault: fault}
 	if script {
 		v.only = []uuid.UUID{d.StageID}
 	}
@@ -77,26 +77,26 @@ func (pages *Pages) moved(ctx context.Context, q *web.Request) (v shown, err err
 		return v, err
 	}
 	v.focus = *id
-	v.said, err = pages.tell(ctx, q, d, *from, q.Form.Get("reason"))
+	v.toast, err = pages.tell(ctx, q, d, *from, q.Form.Get("reason"))
 	return v, err
 }
 
 // tell says where a deal is now, and offers to move it back to the stage that it came from, with the reason that it had there.
-func (pages *Pages) tell(ctx context.Context, q *web.Request, d deals.Deal, from uuid.UUID, reason string) (*said, error) {
+func (pages *Pages) tell(ctx context.Context, q *web.Request, d deals.Deal, from uuid.UUID, reason string) (*web.Toast, error) {
 	stages, err := stagesOf(ctx, q, d)
 	if err != nil {
 		return nil, err
 	}
-	s := &said{Text: titleOf(q, d.Header)}
+	said := &web.Toast{Text: titleOf(q, d.Header)}
 	if i := slices.IndexFunc(stages, func(s deals.Stage) bool { return s.ID == d.StageID }); i >= 0 {
-		s.Text = q.T("deals.moved", s.Text, stages[i].Name)
+		said.Text = q.T("deals.moved", said.Text, stages[i].Name)
 	}
 	if from != d.StageID && q.MayCall("moveDeal") {
-		s.Undo = &web.Action{Text: q.T("deals.undo"), Post: q.Path("/deals/" + d.ID.String() + "/move"), Small: true, Values: map[string]string{
+		said.Undo = &web.Action{Text: q.T("deals.undo"), Post: q.Path("/deals/" + d.ID.String() + "/move"), Small: true, Values: map[string]string{
 			"stage": from.String(), "lostReason": reason, "version": strconv.FormatInt(d.Version, 10),
 		}}
 	}
-	return s, nil
+	return said, nil
 }
 
 // reasonOf is why a deal is lost; "" = it is not.

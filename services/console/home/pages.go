@@ -58,7 +58,7 @@ func (pages *Pages) show(ctx context.Context, q *web.Request) (web.Answer, error
 	if err != nil {
 		return web.Answer{}, err
 	}
-	p := page{Header: web.Header{Title: q.Date(q.Now.In(q.Zone), "Monday, 2 January")}, Todo: d.tasks(q)}
+	p := page{Header: web.Header{Title: web.Sentence(q.Date(q.Now.In(q.Zone), "Monday, 2 January"))}, Todo: d.tasks(q)}
 	if d.late.Load() {
 		p.Note = &web.Note{Kind: web.Info, Text: q.T("home.adding")}
 	}

@@ -155,6 +155,14 @@ type draft struct {
 	typed           url.Values
 }
 
+// headingOf is the heading of a form: what the command does, and for an edit also what is edited.
+func headingOf(q *web.Request, s shown, c resources.Command) string {
+	if c.Name == "edit" {
+		return q.T("records.editing", titleOf(q, s.res, s.record))
+	}
+	return q.T("records.do." + c.Name)
+}
+
 // commandForm shows the form of a command, with what was typed and with what the API says of it.
 func (pages *Pages) commandForm(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, refusal error) (web.Answer, error) {
 	fields, err := pages.fieldsOf(ctx, q, s, c, d, refusal)
@@ -168,7 +176,7 @@ func (pages *Pages) commandForm(ctx context.Context, q *web.Request, s shown, c 
 	}
 	title := q.T("records.do." + c.Name)
 	p := formPage{
-		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.Address)}, {Text: titleOf(q, s.res, s.record), Href: s.address(q)}}},
+		Header: web.Header{Title: headingOf(q, s, c), Crumbs: []web.Link{{Text: s.res.Heading(q), Href: q.Path(s.res.Address)}, {Text: titleOf(q, s.res, s.record), Href: s.address(q)}}},
 		Form:   web.Form{Post: s.address(q) + "/do/" + c.Name, Button: title, Fields: fields, Hidden: map[string]string{"version": d.version, "part": d.target, "key": keyOf(d.typed, refusal)}},
 		Rows:   rowsOf(q, s, c, d.typed, refusal),
 	}
@@ -308,7 +316,7 @@ func fieldsFor(q *web.Request, c resources.Command) web.Fields {
 var machines = []string{
 	"externalId", "metadata", "source", "intake", "utm", "nameI18n", "descriptionI18n", "attributes", "costComponents", "modifierGroups", "costItems",
 	"photoFileId", "photoFileIds", "attachmentFileIds", "items", "payments", "unitId", "packUnitId", "addressId", "assetId",
-	"checklistDone", "prepaidAmount",
+	"checklistDone", "prepaidAmount", "emoji", "hasVariants",
 }
 
 // keepFor leaves only those entries of a directory that the record can have.

@@ -75,7 +75,7 @@ func (pages *Pages) composed(ctx context.Context, c *composer, refusal error) (w
 	back := q.Path(c.res.Address)
 	if !c.makes() {
 		crumbs, back = append(crumbs, web.Link{Text: titleOf(q, c.res, c.record), Href: c.address(q)}), c.address(q)
-		title, button = q.T("records.do.edit"), q.T("form.save")
+		title, button = q.T("records.editing", titleOf(q, c.res, c.record)), q.T("form.save")
 	}
 	shows := refusal
 	fields, err := pages.fieldsOf(ctx, q, c.shown, c.command, draft{typed: c.typed()}, shows)

@@ -39,7 +39,7 @@ func (pages *Pages) creationForm(ctx context.Context, q *web.Request, res resour
 	title := res.New(q)
 	p := formPage{
 		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: res.Heading(q), Href: q.Path(res.Address)}}},
-		Form:   web.Form{Post: q.Path(res.Address + "/new"), Button: title, Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
+		Form:   web.Form{Post: q.Path(res.Address + "/new"), Button: q.T("form.create"), Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
 		API:    web.Shown{Curl: q.Curl(c.Op, web.Input{Body: bodyOf(q, s, c, filled(fields, nil))})},
 	}
 	if refusal == nil {

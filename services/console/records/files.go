@@ -58,7 +58,7 @@ func (pages *Pages) files(ctx context.Context, q *web.Request, s shown) (*filesC
 			return nil, err
 		}
 		if changes {
-			row = append(row, web.Do(web.Action{Text: q.T("files.drop"), Post: at + "/change", Values: map[string]string{"drop": id}, Small: true}))
+			row = append(row, web.Do(web.Action{Text: q.T("files.drop"), Name: r.Text("name"), Post: at + "/change", Values: map[string]string{"drop": id}, Small: true}))
 		}
 		card.Table.Rows = append(card.Table.Rows, row)
 	}
@@ -74,7 +74,7 @@ func (pages *Pages) files(ctx context.Context, q *web.Request, s shown) (*filesC
 }
 
 func (pages *Pages) fileRow(ctx context.Context, q *web.Request, s shown, r resources.Record) ([]web.Cell, error) {
-	row := []web.Cell{web.LinkTo(r.Text("name"), q.Path("/files/"+r.Text("id"))), web.Text(typeOf(q, r.Text("mediaType"))), web.Number(web.Bytes(r.Number("size")))}
+	row := []web.Cell{web.LinkTo(r.Text("name"), q.Path("/files/"+r.Text("id"))), web.Text(typeOf(q, r.Text("mediaType"))), web.Number(q.Bytes(r.Number("size")))}
 	for _, c := range []resources.Column{{Name: "createdAt", Kind: resources.AsTime}, {Name: "createdById", Kind: resources.AsEntry}} {
 		cell, err := pages.cell(ctx, q, c, r, s.names)
 		if err != nil {

@@ -100,6 +100,11 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *re
 		return err
 	}
 	for _, t := range s.res.Tables {
+		if t.Brief != nil && pages.maySee(q, t) {
+			if err := pages.brief(ctx, q, s, t, p); err != nil {
+				return err
+			}
+		}
 		rows := s.record.Records(t.Field)
 		if t.Field == "" || len(rows) == 0 {
 			continue
@@ -116,6 +121,22 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *re
 		p.Sections = append(p.Sections, one)
 	}
 	return nil
+}
+
+// inBrief is how many rows the overview shows of what has a tab of its own.
+const inBrief = 8
+
+// brief shows the first rows of a tab, without their commands, and leads to it.
+func (pages *Pages) brief(ctx context.Context, q *web.Request, s shown, t resources.Table, p *recordPage) error {
+	rows, _, err := pages.entries(ctx, q, s, t)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	tab := web.Link{Text: q.T("records.brief"), Href: web.With(s.address(q), "tab", t.Name)}
+	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c resources.Column) bool { return !slices.Contains(t.Brief, c.Name) })
+	of, err := pages.table(ctx, q, s, t, rows[:min(len(rows), inBrief)], nil)
+	p.Sections = append(p.Sections, section{Title: q.T("records.tab." + t.Name), Links: []web.Link{tab}, Table: of})
+	return err
 }
 
 // says reports whether a field tells something beside the header and the sums: it has a value, and is not an amount of nothing.

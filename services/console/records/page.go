@@ -211,8 +211,12 @@ const maxRows = 500
 
 // rows is a table of a record, with its sums and with the commands of its rows.
 func (pages *Pages) rows(ctx context.Context, q *web.Request, s shown, t resources.Table, rows []resources.Record) (web.Table, error) {
+	return pages.table(ctx, q, s, t, rows, pages.rowCommands(q, s.res, t))
+}
+
+// table is one with these commands of its rows.
+func (pages *Pages) table(ctx context.Context, q *web.Request, s shown, t resources.Table, rows []resources.Record, acts []resources.Command) (web.Table, error) {
 	out := web.Table{Label: q.T("records.tab." + t.Name), Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
-	acts := pages.rowCommands(q, s.res, t)
 	columns := slices.DeleteFunc(slices.Clone(t.Columns), func(c resources.Column) bool {
 		says := func(r resources.Record) bool { return r.Has(c.Name) && (!c.Some || r.Text(c.Name) != "0") }
 		return c.Hidden || !slices.ContainsFunc(rows, says) && c.Name != t.Columns[0].Name

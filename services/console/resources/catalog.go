@@ -54,12 +54,14 @@ func products() Resource {
 					code("sku"), pairs("attributes"), text("name"), state("status"), amount("effectivePrice"), amount("cost"),
 					code("barcode"), qty("stockQty"), qty("stockAvailable"),
 				},
+				Brief: []string{"sku", "attributes", "effectivePrice", "stockAvailable"},
 			},
 			{
 				Name: "stocks", List: "listStocks", Where: "productId", Sees: web.Warehouse, All: "/stock/list",
 				Columns: []Column{
 					text("warehouseName"), code("variantSku"), qty("qty"), qty("reserved"), qty("available"), qty("reorderPoint"),
 				},
+				Brief: []string{"warehouseName", "variantSku", "qty", "available", "reorderPoint"},
 			},
 			{
 				Name: "costs", Field: "costComponents",

@@ -195,6 +195,7 @@ type Table struct {
 	Sums    []string // columns that are added up
 	Sees    web.Area // area whose records these are; "" = that of the record
 	All     string   // address of the list of them all
+	Brief   []string // columns that the overview shows of what an operation lists; nil = it has its tab only
 }
 
 // Command is an operation that changes a record.

@@ -39,3 +39,15 @@ func TestAmountsAreReadByPeople(t *testing.T) {
 	require.Equal(t, "1.234,56\u00a0EUR", inLanguage(t, "de", "EUR").Money(123456))
 	require.Equal(t, "12,50", inLanguage(t, "ru", "EUR").Decimal(1250))
 }
+
+func TestSizesAreReadByPeople(t *testing.T) {
+	t.Parallel()
+	for n, texts := range map[int64][3]string{
+		0: {"0 B", "0 B", "0 Б"}, 1023: {"1\u202f023 B", "1.023 B", "1\u202f023 Б"}, 1536: {"1.5 KiB", "1,5 KiB", "1,5 КиБ"},
+		10 << 20: {"10.0 MiB", "10,0 MiB", "10,0 МиБ"}, 3 << 29: {"1.5 GiB", "1,5 GiB", "1,5 ГиБ"},
+	} {
+		for i, lang := range []string{"en", "de", "ru"} {
+			require.Equal(t, texts[i], inLanguage(t, lang, "EUR").Bytes(n))
+		}
+	}
+}

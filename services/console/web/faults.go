@@ -117,8 +117,8 @@ func (q *Request) readable(args []any) []any {
 	return all
 }
 
-// sentence is a text with a capital letter.
-func sentence(text string) string {
+// Sentence is a text with a capital letter.
+func Sentence(text string) string {
 	r, n := utf8.DecodeRuneInString(text)
 	if n == 0 {
 		return ""

@@ -14,11 +14,18 @@ type Moment struct {
 	said dateWords
 }
 
-// dateWords are the names of months and days in a language: January, Jan, Monday, Mon and the others. The zero value is English.
-type dateWords struct{ months, shortMonths, days, shortDays []string }
+// dateWords are the names of months and days in a language: January, Jan, Monday, Mon and the others, and the layout of a day before a
+// month, such as 2. with a full stop. The zero value is English.
+type dateWords struct {
+	months, shortMonths, days, shortDays []string
+	day                                  string
+}
 
 // format is [time.Time.Format] with the names of the language. A layout names a month or a day once.
 func (w dateWords) format(at time.Time, layout string) string {
+	if w.day != "" {
+		layout = strings.Replace(layout, "2 Jan", w.day+" Jan", 1)
+	}
 	text := at.Format(layout)
 	for _, part := range []struct {
 		layout, english string
@@ -103,15 +110,16 @@ func (q *Request) rest(unit string, n time.Duration) string {
 	return " " + q.T(unit, n)
 }
 
-// Bytes is a size as people read it.
-func Bytes(n int64) string {
-	for _, u := range []struct {
-		of   int64
-		name string
-	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		if n >= u.of {
-			return strconv.FormatFloat(float64(n)/float64(u.of), 'f', 1, 64) + " " + u.name
-		}
+// Bytes is a size as people of the language read it.
+func (q *Request) Bytes(n int64) string {
+	in := func(unit int64) string { return q.Number(strconv.FormatFloat(float64(n)/float64(unit), 'f', 1, 64)) }
+	switch {
+	case n >= 1<<30:
+		return q.T("unit.gib", in(1<<30))
+	case n >= 1<<20:
+		return q.T("unit.mib", in(1<<20))
+	case n >= 1<<10:
+		return q.T("unit.kib", in(1<<10))
 	}
-	return strconv.FormatInt(n, 10) + " B"
+	return q.T("unit.bytes", q.Number(strconv.FormatInt(n, 10)))
 }

@@ -226,6 +226,7 @@ type Tab struct {
 type Action struct {
 	ID      string // unique on the page; needed with Confirm
 	Text    string
+	Name    string // what it acts on, for those who do not see its row; "" = the text says it
 	Post    string
 	Kind    string // primary, danger or ""
 	Confirm string

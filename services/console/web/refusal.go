@@ -41,7 +41,7 @@ func (q *Request) Why(e *apierr.Error) string {
 			return text
 		}
 	}
-	return sentence(rest)
+	return Sentence(rest)
 }
 
 var beginsWithField = regexp.MustCompile(`^([a-z][A-Za-z0-9]*(?:\[\d+\])?(?:\.[A-Za-z0-9]+(?:\[\d+\])?)*): `)

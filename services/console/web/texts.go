@@ -40,7 +40,7 @@ func readTexts() (texts, error) {
 			return t, fmt.Errorf("read texts %s: %w", e.Name(), err)
 		}
 		t.dates[lang] = dateWords{
-			strings.Fields(all["date.months"]), strings.Fields(all["date.months.short"]), strings.Fields(all["date.days"]), strings.Fields(all["date.days.short"]),
+			strings.Fields(all["date.months"]), strings.Fields(all["date.months.short"]), strings.Fields(all["date.days"]), strings.Fields(all["date.days.short"]), all["date.day"],
 		}
 		if t.byLang[lang] = all; lang != english {
 			t.langs = append(t.langs, lang)

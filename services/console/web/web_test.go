@@ -254,8 +254,8 @@ func TestDatesHaveTheNamesOfTheLanguage(t *testing.T) {
 	}
 	at := time.Date(2026, time.March, 4, 9, 5, 0, 0, time.UTC)
 	for layout, want := range map[string][3]string{
-		"Monday, 2 January 2006": {"Wednesday, 4 March 2026", "Mittwoch, 4 März 2026", "среда, 4 марта 2026"},
-		"Mon 2 Jan":              {"Wed 4 Mar", "Mi 4 Mär", "ср 4 мар"},
+		"Monday, 2 January 2006": {"Wednesday, 4 March 2026", "Mittwoch, 4. März 2026", "среда, 4 марта 2026"},
+		"Mon 2 Jan":              {"Wed 4 Mar", "Mi 4. Mär", "ср 4 мар"},
 		"15:04":                  {"09:05", "09:05", "09:05"},
 	} {
 		for i, lang := range []string{english, "de", "ru"} {

@@ -68,7 +68,7 @@ func (q *Request) Words(message string) string {
 		}
 		return formatted(q.lang, q.T(s.key), args)
 	}
-	return sentence(message)
+	return Sentence(message)
 }
 
 var verb = regexp.MustCompile(`%(\[[0-9]+\])?d`)
