@@ -325,11 +325,15 @@ func TestOpenJobsOfACompanyAreLimited(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
 	by := caller(tenant.NewID(), "orders:read")
+	second, err := db.Open(t.Context(), db.Config{URL: k.db.Pool().Config().ConnString(), MaxConns: 8}) // of another process
+	require.NoError(t, err)
+	t.Cleanup(second.Close)
+	processes := []*kit{k, {t: t, db: second}}
 	var made, refused atomic.Int64
 	var wg sync.WaitGroup
-	for range job.MaxOpen + 10 {
+	for i := range job.MaxOpen + 10 {
 		wg.Go(func() {
-			switch _, err := k.try(by, count, 1); {
+			switch _, err := processes[i%2].try(by, count, 1); {
 			case err == nil:
 				made.Add(1)
 			case apierr.Is(err, "JOB_LIMIT_REACHED"):

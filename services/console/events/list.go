@@ -82,26 +82,16 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 		}
 	}
 	p.Filter = web.Filter{Action: q.Path("/events"), Button: q.T("filter.apply"), Fields: fields, Ranges: q.PeriodRanges(period, func(from, to string) string {
-		return web.With(q.Path("/events"), append(set(q), "from", from, "to", to)...)
+		return web.With(q.Path("/events"), append(q.Pairs(filters...), "from", from, "to", to)...)
 	})}
-	if set(q) != nil {
+	if q.Pairs(filters...) != nil {
 		p.Filter.Clear = q.Path("/events")
 	}
 	p.Table = tableOf(q, found)
 	if next != uuid.Nil {
-		p.Table.Next = web.With(q.Path("/events"), append(set(q), "before", next.String())...)
+		p.Table.Next = web.With(q.Path("/events"), append(q.Pairs(filters...), "before", next.String())...)
 	}
 	return web.Show("events/list", q.T("area.events"), p), nil
-}
-
-// set are the filters that the address has, with their values.
-func set(q *web.Request) (pairs []string) {
-	for _, name := range filters {
-		if v := q.Form.Get(name); v != "" {
-			pairs = append(pairs, name, v)
-		}
-	}
-	return pairs
 }
 
 // fields are those of the filter.

@@ -303,6 +303,16 @@ func With(address string, pairs ...string) string {
 	return address + "?" + values.Encode()
 }
 
+// Pairs are the parameters with these names that the address has, and their values, for [With].
+func (q *Request) Pairs(names ...string) (pairs []string) {
+	for _, name := range names {
+		if v := q.Form.Get(name); v != "" {
+			pairs = append(pairs, name, v)
+		}
+	}
+	return pairs
+}
+
 // OneOf is the text if it is one of the values, and else "", as if the filter was not set.
 func OneOf(text string, values []string) string {
 	if slices.Contains(values, text) {

@@ -124,19 +124,9 @@ func (pages *Pages) list50(ctx context.Context, q *web.Request, p *deliveriesPag
 	}
 	p.Table = deliveryTable(q, found, names, form)
 	if found.NextCursor != nil {
-		p.Table.Next = web.With(page, append(set(q, "tab"), "cursor", *found.NextCursor)...)
+		p.Table.Next = web.With(page, append(q.Pairs(slices.Concat(filters, []string{"tab"})...), "cursor", *found.NextCursor)...)
 	}
 	return nil
-}
-
-// set are the filters that the address has, and the further parameters with these names, with their values.
-func set(q *web.Request, also ...string) (pairs []string) {
-	for _, name := range slices.Concat(filters, also) {
-		if v := q.Form.Get(name); v != "" {
-			pairs = append(pairs, name, v)
-		}
-	}
-	return pairs
 }
 
 // FilterOf is the form of the filters, with what is wrong with them. also are the names of further filters of the page.
@@ -150,7 +140,7 @@ func FilterOf(q *web.Request, query webhooks.DeliveryQuery, page string, err err
 	bounds[0].Fault = cmp.Or(bounds[0].Fault, q.FaultOf(err, "dateFrom"))
 	f := web.Filter{Action: page, Button: q.T("filter.apply"), Fields: append([]web.Field{status, answered, event}, bounds...)}
 	f.Ranges = q.PeriodRanges(period, func(from, to string) string {
-		return web.With(page, append(set(q, append(also, "tab")...), "from", from, "to", to)...)
+		return web.With(page, append(q.Pairs(slices.Concat(filters, also, []string{"tab"})...), "from", from, "to", to)...)
 	})
 	if tab != "" {
 		f.Hidden = map[string]string{"tab": tab}
@@ -158,7 +148,7 @@ func FilterOf(q *web.Request, query webhooks.DeliveryQuery, page string, err err
 	if tab == tabDead {
 		f.Fields = f.Fields[1:] // all of them failed
 	}
-	if set(q) != nil {
+	if q.Pairs(filters...) != nil {
 		f.Clear = web.With(page, "tab", tab)
 	}
 	return f
