@@ -47,17 +47,18 @@ func TestDelayTopicHandsOnWhenDue(t *testing.T) {
 		records[i] = delayed(sub, i, begin.Add(500*time.Millisecond+rand.N(time.Second))).Record(tier.Topic)
 	}
 	k.Produce(records...)
-	punctual := 0
+	inOrder, before := 0, time.Time{}
 	for _, r := range k.Await(arrived, 1+total)[1:] {
 		m := k.Decode(r)
 		require.False(t, r.Timestamp.Before(m.NotBefore), "handed on %v early", m.NotBefore.Sub(r.Timestamp))
-		if r.Timestamp.Sub(m.NotBefore) < 200*time.Millisecond {
-			punctual++
+		if !m.NotBefore.Before(before) {
+			inOrder++
 		}
+		before = m.NotBefore
 		require.Equal(t, 2, m.Attempt)
 		require.Equal(t, sub.String(), string(r.Key))
 	}
-	require.Greater(t, punctual, total/2, "those in front of a line that stands in the order of arrival would hold up most")
+	require.Greater(t, inOrder, total*3/4, "half would be by chance, if all left in the order of their arrival")
 }
 
 func TestDelayTopicWithoutTimeWaitsForItsDelay(t *testing.T) {
@@ -134,7 +135,7 @@ func TestDelayTopicDeadLettersWhatHasNoTime(t *testing.T) {
 // What waits long in one partition, more than its window holds, holds back neither another partition nor another topic.
 func TestFullWindowHoldsBackNoOther(t *testing.T) {
 	t.Parallel()
-	const window, each = 20, 60
+	const window, each = 20, 15 // each < window: only the partition of the long waits is full
 	k := dispatchtest.New(t, nil)
 	tiers := topics.DelayTiers()[:2]
 	arrived := k.Collect(topics.Deliveries)
@@ -155,25 +156,18 @@ func TestFullWindowHoldsBackNoOther(t *testing.T) {
 		soon = append(soon, delayed(uuid.New(), i, due).Record(tiers[0].Topic), delayed(full, i, due).Record(tiers[1].Topic))
 	}
 	k.Produce(soon...)
-	from := map[uuid.UUID]string{} // topic of each delivery that is not held back
-	expected, punctual := map[string]int{}, map[string]int{}
+	free := map[uuid.UUID]string{} // topic of each delivery that is not held back
 	for _, r := range soon {
 		if r.Topic != long[0].Topic || r.Partition != long[0].Partition {
-			from[k.Decode(r).DeliveryID] = r.Topic
-			expected[r.Topic]++
+			free[k.Decode(r).DeliveryID] = r.Topic
 		}
 	}
-	require.Positive(t, expected[tiers[0].Topic], "some are in other partitions of the topic")
-	for _, r := range k.Await(arrived, 1+len(from))[1:] {
+	require.Greater(t, len(free), each, "some are in other partitions of the topic")
+	for _, r := range k.Await(arrived, 1+len(free))[1:] {
 		m := k.Decode(r)
 		require.NotEqual(t, beyond.DeliveryID, m.DeliveryID, "the window is not full")
+		require.Contains(t, free, m.DeliveryID)
 		require.False(t, r.Timestamp.Before(m.NotBefore))
-		if r.Timestamp.Sub(m.NotBefore) < 200*time.Millisecond {
-			punctual[from[m.DeliveryID]]++
-		}
-	}
-	for topic, n := range expected {
-		require.Greater(t, punctual[topic], n/2, topic)
 	}
 }
 
