@@ -37,9 +37,9 @@ FROM (SELECT g, 1000000 + g * 7919 % 8999993 AS phone FROM generate_series(1, $2
 //   - number-p50-ms, number-p99-ms: the number of an order; and so for sku, phone, email, id (of an order), name (a part of that of a
 //     product, which some have) and nothing (an id that nobody has)
 //   - p99-ms: of all texts together
-//   - home-p50-ms, home-p99-ms: the first page of the company; and so for orders (the list), new (those with a status, by total), order (the
-//     page of one), products (found by a text), deals (the board), webhooks, events,
-//     suggest (what is shown under the field while somebody types)
+//   - home-p50-ms, home-p99-ms: the first page of the company; and so for orders (the list), dearest and cheapest (those with a status, by
+//     total: the index by total has the dearest first, and most of all orders before the cheapest), order (the page of one), products (found
+//     by a text), deals (the board), webhooks, events, suggest (what is shown under the field while somebody types)
 func BenchmarkFind(b *testing.B) {
 	r := newKit(b)
 	address, ops := freeAddress(b), freeAddress(b)
@@ -72,7 +72,8 @@ func BenchmarkFind(b *testing.B) {
 		for name, path := range map[string]func(i int) string{
 			"home":     func(int) string { return "/" },
 			"orders":   func(int) string { return "/orders" },
-			"new":      func(int) string { return "/orders?status=new&sort=total" },
+			"dearest":  func(int) string { return "/orders?status=new&sort=total&order=desc" },
+			"cheapest": func(int) string { return "/orders?status=new&sort=total" },
 			"order":    func(i int) string { return "/orders/" + ids[i%len(ids)] },
 			"products": func(i int) string { return "/products?search=of+" + strconv.Itoa(i%977) },
 			"deals":    func(int) string { return "/deals" },

@@ -2,15 +2,27 @@
 // how its records are found. Fields, their help and their faults are those of the operations. All pages on records follow from it.
 package resources
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
 
 // All are the lists, in the order in which the find field shows what it found in them, and in which those of one area stand side by side.
-func All() []Resource {
-	return []Resource{
+func All() []Resource { return slices.Clone(all()) }
+
+var all = sync.OnceValue(func() []Resource {
+	lists := []Resource{
 		orders(), sales(), shifts(), saleDrafts(), bookings(), holds(), deals(), stocks(), movements(), receipts(), transfers(), counts(), purchaseOrders(), supplierReturns(), writeOffs(), clients(), leads(), products(), variants(), services(), categories(),
 		suppliers(), invoices(), payments(), shipments(), returns(),
 	}
-}
+	for _, r := range lists {
+		if r.Find != nil {
+			r.Find.Title, r.Find.Page, r.Find.ID = cmp.Or(r.Find.Title, r.Title), cmp.Or(r.Find.Page, r.Page), cmp.Or(r.Find.ID, "id")
+		}
+	}
+	return lists
+})
 
 // lines are the columns of the lines of documents.
 func lines(own ...Column) Table {

@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -27,11 +26,7 @@ func (f *Find) Numbered() bool { return f.Answers("number") || f.Answers("refere
 
 // Found are the lists that are looked through, in the order of all of them, in which what is found is shown.
 func Found() []Resource {
-	all := slices.DeleteFunc(All(), func(r Resource) bool { return r.Find == nil })
-	for _, r := range all {
-		r.Find.Title, r.Find.Page, r.Find.ID = cmp.Or(r.Find.Title, r.Title), cmp.Or(r.Find.Page, r.Page), cmp.Or(r.Find.ID, "id")
-	}
-	return all
+	return slices.DeleteFunc(All(), func(r Resource) bool { return r.Find == nil })
 }
 
 // picked are the lists that people choose a record of, where a field takes its id: the resource by the name of the field. They are too
