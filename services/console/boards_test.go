@@ -419,7 +419,7 @@ func TestFiguresOfTheDayAreThoseOfTheirLists(t *testing.T) {
 	c.do("POST", "/orders", map[string]any{"items": line})
 	c.do("POST", "/orders/"+order+"/status/cancelled", nil)
 	body := p.signedIn(s.people[company.RoleViewer]).load(root + "/").body
-	require.Contains(t, body, "39.60\u00a0USD so far", "three sales and an order; what was refunded and cancelled does not count")
+	require.Contains(t, body, "$39.60 so far", "three sales and an order; what was refunded and cancelled does not count")
 	figure := regexp.MustCompile(`<a class="card figure" href="([^"]*)"><span class="muted">([^<]*)</span><b>([^<]*)</b>`)
 	lists := map[string]string{"/orders": "/orders", "/bookings/list": "/scheduling/bookings"}
 	checked, values := 0, map[string]string{}
@@ -435,8 +435,8 @@ func TestFiguresOfTheDayAreThoseOfTheirLists(t *testing.T) {
 		require.Equal(t, m[3], fmt.Sprint(c.do("GET", at+"?"+u.RawQuery, nil)["total"]), m[2])
 	}
 	require.Equal(t, 2, checked)
-	require.Equal(t, "29.70\u00a0USD", values["Money in"], "less the refund")
-	require.Equal(t, "9.90\u00a0USD", values["Average sale"])
+	require.Equal(t, "$29.70", values["Money in"], "less the refund")
+	require.Equal(t, "$9.90", values["Average sale"])
 	require.Contains(t, body, `<rect width="100" height="8"/>`, "all of it by card")
 }
 

@@ -103,7 +103,7 @@ func (pages *Pages) composed(ctx context.Context, c *composer, refusal error) (w
 		p.Hidden["version"], p.Hidden[wasClient], p.Hidden[wasLines] = c.version, c.form.Get(wasClient), c.form.Get(wasLines)
 	}
 	if c.res.Lines.Price != "" {
-		p.Priced = q.Label(c.res.Lines.Price) + ", " + q.Company.Currency
+		p.Priced = q.Label(c.res.Lines.Price) + ", " + q.Symbol()
 	}
 	if p.Client, p.Fields, err = c.clientPart(ctx, fields); err != nil {
 		return web.Answer{}, err

@@ -90,7 +90,7 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *re
 			return err
 		}
 		if cell.Num = false; c.Kind == resources.AsAmount {
-			cell.Text += "\u00a0" + q.Company.Currency
+			cell.Text = q.Priced(cell.Text)
 		}
 		p.Facts = append(p.Facts, web.Fact{Label: q.Label(c.Name), Cell: cell})
 	}
