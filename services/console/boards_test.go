@@ -224,7 +224,11 @@ func TestDealsAreMovedOnTheBoard(t *testing.T) {
 	require.Equal(t, "lost", c.do("GET", "/deals/"+deal, nil)["outcome"])
 	got = owner.load(got.location)
 	require.Regexp(t, `name="stage" value="`+stages["Qualification"]+`"`, got.body, "the move can be undone")
-	require.Regexp(t, `(?s)data-outcome="lost">.*?1 deals.*?19\.80`, got.body)
+	require.Regexp(t, `(?s)data-outcome="lost">.*?1 deal<.*?19\.80`, got.body)
+	require.Regexp(t, `aria-current="true">This month</a>`, got.body)
+	before := owner.load(root + "/deals?endedFrom=2020-01-01&endedTo=2020-01-31").body
+	require.Regexp(t, `(?s)data-outcome="lost">.*?0 deals<`, before, "none was lost on these days")
+	require.Contains(t, owner.load(root+"/deals?endedFrom=2020-02-31&endedTo=x").body, `aria-current="true">This month</a>`)
 	require.Equal(t, 422, owner.submit(root+"/deals/"+deal+"/move", "stage", uuid.NewString()).status)
 	require.Equal(t, 404, owner.load(root+"/deals?type="+uuid.NewString()).status)
 	require.Equal(t, 404, owner.load(root+"/deals?moved="+uuid.NewString()+"&from="+stages["Won"]).status)
