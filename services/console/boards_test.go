@@ -224,7 +224,11 @@ func TestDealsAreMovedOnTheBoard(t *testing.T) {
 	require.Equal(t, "lost", c.do("GET", "/deals/"+deal, nil)["outcome"])
 	got = owner.load(got.location)
 	require.Regexp(t, `name="stage" value="`+stages["Qualification"]+`"`, got.body, "the move can be undone")
-	require.Regexp(t, `(?s)data-outcome="lost">.*?1 deals.*?19\.80`, got.body)
+	require.Regexp(t, `(?s)data-outcome="lost">.*?1 deal<.*?19\.80`, got.body)
+	require.Regexp(t, `aria-current="true">This month</a>`, got.body)
+	before := owner.load(root + "/deals?endedFrom=2020-01-01&endedTo=2020-01-31").body
+	require.Regexp(t, `(?s)data-outcome="lost">.*?0 deals<`, before, "none was lost on these days")
+	require.Contains(t, owner.load(root+"/deals?endedFrom=2020-02-31&endedTo=x").body, `aria-current="true">This month</a>`)
 	require.Equal(t, 422, owner.submit(root+"/deals/"+deal+"/move", "stage", uuid.NewString()).status)
 	require.Equal(t, 404, owner.load(root+"/deals?type="+uuid.NewString()).status)
 	require.Equal(t, 404, owner.load(root+"/deals?moved="+uuid.NewString()+"&from="+stages["Won"]).status)
@@ -419,7 +423,7 @@ func TestFiguresOfTheDayAreThoseOfTheirLists(t *testing.T) {
 	c.do("POST", "/orders", map[string]any{"items": line})
 	c.do("POST", "/orders/"+order+"/status/cancelled", nil)
 	body := p.signedIn(s.people[company.RoleViewer]).load(root + "/").body
-	require.Contains(t, body, "39.60\u00a0USD so far", "three sales and an order; what was refunded and cancelled does not count")
+	require.Contains(t, body, "$39.60 so far", "three sales and an order; what was refunded and cancelled does not count")
 	figure := regexp.MustCompile(`<a class="card figure" href="([^"]*)"><span class="muted">([^<]*)</span><b>([^<]*)</b>`)
 	lists := map[string]string{"/orders": "/orders", "/bookings/list": "/scheduling/bookings"}
 	checked, values := 0, map[string]string{}
@@ -435,8 +439,8 @@ func TestFiguresOfTheDayAreThoseOfTheirLists(t *testing.T) {
 		require.Equal(t, m[3], fmt.Sprint(c.do("GET", at+"?"+u.RawQuery, nil)["total"]), m[2])
 	}
 	require.Equal(t, 2, checked)
-	require.Equal(t, "29.70\u00a0USD", values["Money in"], "less the refund")
-	require.Equal(t, "9.90\u00a0USD", values["Average sale"])
+	require.Equal(t, "$29.70", values["Money in"], "less the refund")
+	require.Equal(t, "$9.90", values["Average sale"])
 	require.Contains(t, body, `<rect width="100" height="8"/>`, "all of it by card")
 }
 

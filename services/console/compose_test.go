@@ -131,7 +131,7 @@ func TestOrdersAreComposed(t *testing.T) {
 	require.NotContains(t, page.body, `name="customerName"`, "name and phone are those of the client")
 	_, form = owner.step(at, form, "enter", "p", "SP-1")
 	page, form = owner.step(at, form, "sum", "qty.0", "3", "discount.0", "50", "deliveryCost", "4.00")
-	require.Contains(t, page.body, "5.80\u00a0USD", "3 × 1.20 less half, with delivery")
+	require.Contains(t, page.body, "$5.80", "3 × 1.20 less half, with delivery")
 	_, form = owner.step(at, form, "add kind=custom&name=Gift+wrap", "price.0", "")
 	require.Equal(t, "Gift wrap", form.Get("name.1"))
 	_, form = owner.step(at, form, "drop 0")
@@ -145,7 +145,7 @@ func TestOrdersAreComposed(t *testing.T) {
 	page = owner.ask(http.MethodPost, at, form)
 	require.Equal(t, http.StatusSeeOther, page.status, page.body)
 	record := owner.ask(http.MethodGet, page.location, nil)
-	require.Contains(t, record.body, "7.20\u00a0USD", "2.00 + 1.20 + 4.00")
+	require.Contains(t, record.body, "$7.20", "2.00 + 1.20 + 4.00")
 	require.Contains(t, record.body, client)
 
 	edit := strings.Split(page.location, "?")[0] + "/do/edit"
@@ -155,7 +155,7 @@ func TestOrdersAreComposed(t *testing.T) {
 	first.Set("note", "theirs")
 	first.Set("qty.1", "4")
 	require.Equal(t, http.StatusSeeOther, owner.ask(http.MethodPost, edit, first).status)
-	require.Contains(t, owner.ask(http.MethodGet, page.location, nil).body, "8.40\u00a0USD", "what a line has is kept, also if the catalog has another price")
+	require.Contains(t, owner.ask(http.MethodGet, page.location, nil).body, "$8.40", "what a line has is kept, also if the catalog has another price")
 
 	second.Set("note", "mine")
 	second.Set("deliveryCost", "5.00")
@@ -165,7 +165,7 @@ func TestOrdersAreComposed(t *testing.T) {
 	second = owner.filledIn(refused)
 	require.Equal(t, []string{"mine", "5.00", "4"}, []string{second.Get("note"), second.Get("deliveryCost"), second.Get("qty.1")}, "mine, and what only they have changed")
 	require.Equal(t, http.StatusSeeOther, owner.ask(http.MethodPost, edit, second).status)
-	require.Contains(t, owner.ask(http.MethodGet, page.location, nil).body, "9.40\u00a0USD")
+	require.Contains(t, owner.ask(http.MethodGet, page.location, nil).body, "$9.40")
 }
 
 // An order that is given to another client has the name and phone of that one.
@@ -187,7 +187,7 @@ func TestOrdersChangeTheirClient(t *testing.T) {
 
 	_, form = owner.step(record+"/do/edit", owner.filledIn(owner.ask(http.MethodGet, record+"/do/edit", nil)), "noclient")
 	page, form := owner.step(record+"/do/edit", form, "client "+other)
-	require.Contains(t, page.body, "1.20\u00a0USD", "it is added up")
+	require.Contains(t, page.body, "$1.20", "it is added up")
 	page = owner.ask(http.MethodPost, record+"/do/edit", form)
 	require.Equal(t, http.StatusSeeOther, page.status, page.body)
 	now := p.call(own, p.external, http.MethodGet, "/orders/"+record[strings.LastIndex(record, "/")+1:], "")
@@ -236,7 +236,7 @@ func TestOrdersAreRepeatedAndPaid(t *testing.T) {
 	require.Contains(t, page.body, `value="repeat"`)
 	page, form := owner.step(at, owner.filledIn(page), "repeat")
 	require.Equal(t, []string{product, "3", "Gift wrap", "1"}, []string{form.Get("ref.0"), form.Get("qty.0"), form.Get("name.1"), form.Get("qty.1")})
-	require.Contains(t, page.body, "7.50\u00a0USD", "3 × 2.00 + 1.50")
+	require.Contains(t, page.body, "$7.50", "3 × 2.00 + 1.50")
 	require.NotContains(t, page.body, `value="repeat"`)
 	page, _ = owner.step(at, form, "find", "p", "SP-1")
 	require.Contains(t, page.body, `class="sub">Main −3 · Annex 7<`, "the warehouses that have it, with what is available beside the order")

@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/services/roles"
 )
 
 // A list says which orders are late: those that somebody still waits for, with a date in the past.
@@ -41,7 +43,7 @@ func TestDocumentsSayWhoTheyAreFor(t *testing.T) {
 	card := root + "/clients/" + client + "/view/card"
 	require.Contains(t, owner.get(root+"/orders/"+order), `hx-get="`+card+`"`)
 	shown := owner.get(card)
-	for _, want := range []string{"Ada &lt;Moss&gt;", `href="tel:&#43;493023125142"`, "1\u202f234.56\u00a0USD in 1 order<", root + "/orders/" + order} {
+	for _, want := range []string{"Ada &lt;Moss&gt;", `href="tel:&#43;493023125142"`, "$1,234.56 in 1 order<", root + "/orders/" + order} {
 		require.Contains(t, shown, want)
 	}
 	require.NotContains(t, shown, "Owes")
@@ -61,10 +63,34 @@ func TestCreditNotesAreBelowZero(t *testing.T) {
 	order := p.call(own, p.external, http.MethodPost, "/orders", `{"items":[{"kind":"custom","name":"Bell","qty":1,"unitPrice":123456}]}`)["id"].(string)
 	invoice := p.call(own, p.external, http.MethodPost, "/orders/"+order+"/invoices", `{}`)["id"].(string)
 	note := p.call(own, p.external, http.MethodPost, "/invoices/"+invoice+"/cancel", `{"reason":"wrong address"}`)["creditNoteId"].(string)
-	const above, below = ">1\u202f234.56", ">−1\u202f234.56"
+	const above, below, credited = ">1,234.56", ">−1,234.56", ">−$1,234.56"
 	list := owner.get(root + "/invoices")
 	require.Contains(t, list, above)
 	require.Contains(t, list, below)
-	require.Contains(t, owner.get(root+"/invoices/"+note), below)
-	require.NotContains(t, owner.get(root+"/invoices/"+invoice), below)
+	require.Contains(t, owner.get(root+"/invoices/"+note), credited)
+	require.NotContains(t, owner.get(root+"/invoices/"+invoice), credited)
+}
+
+// A record that a token has made says which, to whoever may see tokens: the API names no technical users.
+func TestRecordsNameTheTokenThatMadeThem(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	token, err := roles.ChangeWith(t.Context(), p.DB, "test", own.id, p.Company.IssueToken, company.NewToken{Name: "Web shop", Scopes: []string{"*:write"}})
+	require.NoError(t, err)
+	reached, err := p.Company.Access(t.Context(), own.id)
+	require.NoError(t, err)
+	c := p.calls(own)
+	c.by.Principal = reached.Principal(token.ActorID, "Web shop", access.Scopes{"*:write"})
+	order := c.id(http.MethodPost, "/orders", map[string]any{"items": []map[string]any{{"kind": "custom", "name": "Bell", "unitPrice": 900}}})
+	invoice := c.id(http.MethodPost, "/orders/"+order+"/invoices", map[string]any{})
+	deal := c.id(http.MethodPost, "/deals", map[string]any{"typeId": c.first("/deals/types")})
+
+	owner, viewer := p.signedIn(own.people[company.RoleOwner]), p.signedIn(own.people[company.RoleViewer])
+	for _, at := range []string{"/invoices/" + invoice, "/deals/" + deal} {
+		page := owner.get(root + at)
+		require.Regexp(t, `<dt>Created by</dt><dd>Web shop \(token\)</dd>`, page, at)
+		require.NotContains(t, page, "<dd><span class=\"id\">"+token.ActorID.String(), at)
+		require.NotContains(t, viewer.get(root+at), "Web shop", "who may see no tokens sees no names of them")
+	}
 }

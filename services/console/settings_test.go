@@ -260,8 +260,8 @@ func TestPricesInTheConsole(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, got.status, got.body)
 	page := owner.ask(http.MethodGet, at, nil).body
 	require.Contains(t, page, "Blue helmet · HEL-1")
-	require.Contains(t, page, "39.90\u00a0USD")
-	require.Contains(t, page, "49.00\u00a0USD", "beside the usual price")
+	require.Contains(t, page, "$39.90")
+	require.Contains(t, page, "$49.00", "beside the usual price")
 }
 
 // People change what is theirs, and only that: plan and limits are agreed with the operators.

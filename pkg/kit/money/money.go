@@ -15,6 +15,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/jackc/pgx/v5/pgtype"
 	"golang.org/x/text/currency"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // MaxAmount is the largest amount, 2^53-1 minor units, which every JSON parser represents exactly.
@@ -164,4 +166,14 @@ func Digits(code string) int {
 	}
 	scale, _ := currency.Standard.Rounding(unit)
 	return scale
+}
+
+// Symbol returns the sign of a currency, given by its ISO 4217 code, as people who read a language (a BCP 47 tag) write it: €, or CA$ where $
+// is another currency. A currency without a sign, and a code that is not assigned, is written as its code.
+func Symbol(code, lang string) string {
+	unit, err := currency.ParseISO(code)
+	if err != nil {
+		return code
+	}
+	return message.NewPrinter(language.Make(lang)).Sprint(currency.Symbol(unit))
 }

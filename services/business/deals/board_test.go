@@ -2,6 +2,7 @@ package deals_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -28,13 +29,26 @@ func TestSumsOfStages(t *testing.T) {
 	}
 	company := k.Principal.Company
 	by := access.System(company)
-	ids := []uuid.UUID{uuid.MustParse(first), uuid.MustParse(second), uuid.New()}
+	ids := []deals.StagePeriod{{ID: uuid.MustParse(first)}, {ID: uuid.MustParse(second)}, {ID: uuid.New()}}
 	got, err := k.service.StageSums(t.Context(), by, ids)
 	require.NoError(t, err)
 	require.Equal(t, []deals.StageSum{{Count: 3, Total: 3000}, {}, {}}, got)
 	got, err = k.service.StageSums(t.Context(), access.System(tenant.NewID()), ids)
 	require.NoError(t, err)
 	require.Equal(t, make([]deals.StageSum, 3), got, "another company has none of these")
+	entered, err := time.Parse(time.RFC3339, last["stageEnteredAt"].(string))
+	require.NoError(t, err)
+	for _, row := range []struct {
+		of   deals.StagePeriod
+		want int64
+	}{
+		{deals.StagePeriod{From: entered}, 1}, {deals.StagePeriod{To: entered}, 2}, {deals.StagePeriod{From: entered.Add(time.Second)}, 0}, {deals.StagePeriod{To: entered.Add(time.Second)}, 3},
+	} {
+		row.of.ID = ids[0].ID
+		got, err := k.service.StageSums(t.Context(), by, []deals.StagePeriod{row.of})
+		require.NoError(t, err)
+		require.Equal(t, row.want, got[0].Count, "from %s to %s", row.of.From, row.of.To)
+	}
 	if dbtest.Dialect(t) != db.PostgreSQL {
 		return // has no function to copy a row
 	}

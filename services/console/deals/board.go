@@ -29,6 +29,7 @@ type boardPage struct {
 	Fault   string     // why a move was refused; "" = it was not
 	Columns []column
 	Ended   []ended
+	Ranges  web.Ranges // of the days on which deals ended
 	Empty   web.Empty
 	Moves   bool // the person may move deals
 	Part    bool // the page has only the columns that a move has changed, which take the place of those that a browser shows
@@ -111,13 +112,15 @@ func chosen(types []deals.Type, id string) (deals.Type, bool) {
 
 // columns reads the sums of all stages, and the cards of those that are shown.
 func (pages *Pages) columns(ctx context.Context, q *web.Request, p *boardPage, stages []deals.Stage, v shown) error {
-	ids := make([]uuid.UUID, len(stages))
+	ids, period := make([]deals.StagePeriod, len(stages)), periodOf(q)
 	cards := make([]*list.Page[deals.ListItem], len(stages))
 	var sums []deals.StageSum
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i, s := range stages {
-		ids[i] = s.ID
+		if ids[i].ID = s.ID; s.Outcome != nil {
+			ids[i].From, ids[i].To = period.From, period.To
+		}
 		if s.Outcome != nil || !v.has(s.ID) {
 			continue
 		}
@@ -138,6 +141,7 @@ func (pages *Pages) columns(ctx context.Context, q *web.Request, p *boardPage, s
 		switch {
 		case s.Outcome != nil:
 			p.Ended = append(p.Ended, endedIn(q, s, sums[i]))
+			p.Ranges = endedRanges(q, p.Board, period)
 		case cards[i] != nil:
 			c := columnOf(q, s, sums[i], cards[i], v.focus)
 			c.Moves, c.Part = p.Moves, p.Part

@@ -5,8 +5,6 @@ import (
 	"context"
 	"embed"
 
-	"github.com/google/uuid"
-
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/services/business/deals"
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -23,7 +21,7 @@ const (
 
 // Service adds up what the API has no operation for.
 type Service interface {
-	StageSums(ctx context.Context, by access.Caller, stages []uuid.UUID) ([]deals.StageSum, error)
+	StageSums(ctx context.Context, by access.Caller, stages []deals.StagePeriod) ([]deals.StageSum, error)
 }
 
 // Pages are the pages of the area.

@@ -16,7 +16,7 @@ func (d *day) latestOrders(q *web.Request) *listing {
 		return nil
 	}
 	l := &listing{All: web.Link{Text: q.T("home.latest.all"), Href: q.Path("/orders")}, Table: web.Table{Label: q.T("home.latest"), Columns: []web.Column{
-		{Text: q.Label("number")}, {Text: q.T("home.client")}, {Text: q.Label("status")}, {Text: q.Label("paymentStatus")}, {Text: q.T("home.sum", q.Company.Currency), Num: true},
+		{Text: q.Label("number")}, {Text: q.T("home.client")}, {Text: q.Label("status")}, {Text: q.Label("paymentStatus")}, {Text: q.T("home.sum", q.Symbol()), Num: true},
 	}}}
 	for _, o := range d.latest.Items {
 		client := web.Text(cmp.Or(record.OrZero(o.CustomerName), record.OrZero(o.CustomerPhone), q.T("home.nobody")))

@@ -73,7 +73,7 @@ func lines(texts ...*string) (all []string) {
 
 // number writes a decimal as people of the language do.
 func (w Writer) number(text string) string {
-	return web.Written(text, w.say("paper.number.group"), w.say("paper.number.point"))
+	return web.Written(text, w.say("number.group"), w.say("number.point"))
 }
 
 // amount is money without its currency.
@@ -81,8 +81,10 @@ func (w Writer) amount(a money.Amount) string {
 	return w.number(web.PlainAmount(int64(a), w.settings.Currency))
 }
 
-// money is an amount with its currency.
-func (w Writer) money(a money.Amount) string { return w.amount(a) + "\u00a0" + w.settings.Currency }
+// money is an amount with the sign of its currency.
+func (w Writer) money(a money.Amount) string {
+	return web.WithSymbol(w.amount(a), money.Symbol(w.settings.Currency, w.lang), w.say("number.money"))
+}
 
 func (w Writer) qty(q money.Qty) string { return w.number(q.String()) }
 

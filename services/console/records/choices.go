@@ -8,12 +8,15 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/platform/company"
 )
 
 // directories are those that a request has read: each of them once.
 type directories struct {
 	q    *web.Request
 	read map[string][]resources.Record // by operation
+
+	tokens map[string]string // names by technical user; nil = they are not read
 }
 
 // maxEntries is how many entries of a directory are read. One with more is no choice, but a field for an id.
@@ -76,7 +79,28 @@ func (d *directories) name(ctx context.Context, field, id string) (string, error
 			return d.text(of, r), err
 		}
 	}
+	if err == nil && of.List == "listUsers" {
+		return d.token(ctx, id)
+	}
 	return "", err
+}
+
+// token is the name of the token that a technical user belongs to, also of a revoked one; "" = there is none, or the person may see none.
+func (d *directories) token(ctx context.Context, actor string) (string, error) {
+	if !d.q.Sees(web.Tokens) {
+		return "", nil
+	}
+	if d.tokens == nil {
+		all, err := web.CallAdmin[[]company.Token](ctx, d.q, "listTokens", web.Input{Query: url.Values{"includeRevoked": {"true"}}})
+		if err != nil {
+			return "", err
+		}
+		d.tokens = make(map[string]string, len(all))
+		for _, t := range all {
+			d.tokens[t.ActorID.String()] = d.q.T("events.actor.token", t.Name)
+		}
+	}
+	return d.tokens[actor], nil
 }
 
 // text is what people call an entry.

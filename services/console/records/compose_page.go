@@ -32,13 +32,19 @@ type composePage struct {
 	Sums     []web.Fact
 	Total    string
 	Summed   bool // the operation adds the document up
-	Fields   []web.Field
+	Groups   []fieldGroup
 	Button   string
 	Then     string // button that makes the document and leads to its next command; "" = there is none
 	Repeat   string // button that adds what the client had last; "" = there is none
 	Draft    string // what the browser keeps the form under until it is sent; "" = it keeps nothing
 	Back     string
 	API      web.Shown
+}
+
+// fieldGroup is fields under a heading.
+type fieldGroup struct {
+	ID, Title string
+	Fields    []web.Field
 }
 
 type clientPart struct {
@@ -103,11 +109,13 @@ func (pages *Pages) composed(ctx context.Context, c *composer, refusal error) (w
 		p.Hidden["version"], p.Hidden[wasClient], p.Hidden[wasLines] = c.version, c.form.Get(wasClient), c.form.Get(wasLines)
 	}
 	if c.res.Lines.Price != "" {
-		p.Priced = q.Label(c.res.Lines.Price) + ", " + q.Company.Currency
+		p.Priced = q.Label(c.res.Lines.Price) + ", " + q.Symbol()
 	}
-	if p.Client, p.Fields, err = c.clientPart(ctx, fields); err != nil {
+	var others []web.Field
+	if p.Client, others, err = c.clientPart(ctx, fields); err != nil {
 		return web.Answer{}, err
 	}
+	p.Groups = grouped(q, c.res.Lines.Groups, others)
 	if p.Products, err = c.productPart(ctx); err != nil {
 		return web.Answer{}, err
 	}
@@ -129,6 +137,25 @@ func (pages *Pages) composed(ctx context.Context, c *composer, refusal error) (w
 	}
 	p.API.Curl = q.Curl(c.command.Op, web.Input{Path: pathOf(c.shown, c.command, ""), Body: c.body()})
 	return web.Show("records/compose", title, p), nil
+}
+
+// grouped are fields under the headings of their groups, and then the others. A group that has none of them is left out.
+func grouped(q *web.Request, groups []resources.FieldGroup, fields []web.Field) (all []fieldGroup) {
+	for _, g := range groups {
+		part := fieldGroup{ID: g.Name, Title: q.T("records.compose.group." + g.Name)}
+		for _, name := range g.Fields {
+			if i := slices.IndexFunc(fields, func(f web.Field) bool { return f.Name == name }); i >= 0 {
+				part.Fields, fields = append(part.Fields, fields[i]), slices.Concat(fields[:i], fields[i+1:])
+			}
+		}
+		if len(part.Fields) > 0 {
+			all = append(all, part)
+		}
+	}
+	if len(fields) > 0 {
+		all = append(all, fieldGroup{ID: "more", Title: q.T("records.compose.details"), Fields: fields})
+	}
+	return all
 }
 
 // repeats offers what the client had last, while there are no lines.

@@ -2,8 +2,10 @@ package records
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -81,6 +83,10 @@ func stagesOf(q *web.Request, s shown) (all []web.Stage) {
 // overview shows the fields of the record, how far it has come, and the tables that it has itself.
 func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
 	p.Party = pages.partyOf(q, s)
+	var err error
+	if s.record, err = withNames(ctx, s.record, s.names); err != nil {
+		return err
+	}
 	for _, c := range factsOf(s.res, q.Operation(s.res.Get).Answer) {
 		if !says(s, c) || p.Party != nil && c.To == clients {
 			continue
@@ -90,12 +96,11 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *re
 			return err
 		}
 		if cell.Num = false; c.Kind == resources.AsAmount {
-			cell.Text += "\u00a0" + q.Company.Currency
+			cell.Text = q.Priced(cell.Text)
 		}
 		p.Facts = append(p.Facts, web.Fact{Label: q.Label(c.Name), Cell: cell})
 	}
 	p.Gauges, p.Gallery = pages.gauges(q, s), resources.GalleryOf(q, s.res, s.record)
-	var err error
 	if p.Files, err = pages.files(ctx, q, s); err != nil {
 		return err
 	}
@@ -150,6 +155,26 @@ func says(s shown, c resources.Column) bool {
 		return false
 	}
 	return c.Kind != resources.AsAmount && c.Kind != resources.AsPercent || s.record.Text(c.Name) != "0" || c.Name == "total"
+}
+
+// withNames is a record with names of the people that it has only ids of: the API names no technical users of tokens.
+func withNames(ctx context.Context, r resources.Record, names *directories) (resources.Record, error) {
+	out := maps.Clone(r)
+	users, _ := resources.ChoicesOf("createdById")
+	for _, id := range users.Fields {
+		field := strings.TrimSuffix(id, "Id") + "Name"
+		if _, has := r[field]; !has || r.Has(field) || !r.Has(id) {
+			continue
+		}
+		name, err := names.name(ctx, id, r.Text(id))
+		if err != nil {
+			return nil, err
+		}
+		if name != "" {
+			out[field] = name
+		}
+	}
+	return out, nil
 }
 
 // gauges are what is done of what the record needs done, each with the command that does more of it.

@@ -52,7 +52,7 @@ func (pages *Pages) reportFile(res resources.Resource) web.Handler {
 func writeSums(q *web.Request, format string, columns []resources.Column, found sums) (file []byte, media string, err error) {
 	heads := make([]spreadsheet.Column, len(columns))
 	for i, c := range columns {
-		heads[i] = spreadsheet.Column{Name: label(q, c), Kind: spreadsheet.Text}
+		heads[i] = spreadsheet.Column{Name: labelIn(q, c, q.Company.Currency), Kind: spreadsheet.Text}
 		if c.Kind.End() {
 			heads[i].Kind, heads[i].Places = spreadsheet.Number, decimalsOf(q, c)
 		}

@@ -130,7 +130,7 @@ func (pages *Pages) previewPrices(ctx context.Context, q *web.Request, c chosen,
 func (pages *Pages) priceTable(q *web.Request, preview catalog.RepricePreview) web.Table {
 	t := web.Table{
 		Label:   q.T("records.bulk.reprice"),
-		Columns: []web.Column{{Text: q.Label("name")}, {Text: q.Label("sku")}, {Text: q.Label("oldPrice") + ", " + q.Company.Currency, Num: true}, {Text: q.Label("newPrice") + ", " + q.Company.Currency, Num: true}},
+		Columns: []web.Column{{Text: q.Label("name")}, {Text: q.Label("sku")}, {Text: q.Label("oldPrice") + ", " + q.Symbol(), Num: true}, {Text: q.Label("newPrice") + ", " + q.Symbol(), Num: true}},
 		Empty:   web.Empty{Title: q.T("records.bulk.nothing")},
 	}
 	for _, i := range preview.Items {

@@ -157,10 +157,13 @@ func headOf(q *web.Request, in listQuery, c resources.Column) web.Column {
 	return head
 }
 
-// label is the head of a column; amounts name their currency.
-func label(q *web.Request, c resources.Column) string {
+// label is the head of a column of a page; amounts show the sign of their currency.
+func label(q *web.Request, c resources.Column) string { return labelIn(q, c, q.Symbol()) }
+
+// labelIn is the head of a column; amounts name their currency, by its code in files.
+func labelIn(q *web.Request, c resources.Column, currency string) string {
 	if c.Kind == resources.AsAmount {
-		return q.Label(c.Name) + ", " + q.Company.Currency
+		return q.Label(c.Name) + ", " + currency
 	}
 	return q.Label(c.Name)
 }

@@ -13,7 +13,11 @@ func deals() Resource {
 		List: "listDeals", Get: "getDeal", Export: true,
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}, Names: true},
 		Create: "createDeal", Client: "clientId",
-		Lines: &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice", Kinds: true, Optional: true, Keeps: []string{"note", "perGuest", "unitCost"}},
+		Lines: &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice", Kinds: true, Optional: true, Keeps: []string{"note", "perGuest", "unitCost"}, Groups: []FieldGroup{
+			{"plan", []string{"typeId", "assignedToId", "scheduledAt", "dueAt", "nextActionAt", "headcount", "budget", "venueResourceId", "addressId", "address"}},
+			{"price", []string{"discountPercent", "fixedDiscount", "couponCode", "reprice"}},
+			{"notes", []string{"customerNote", "note"}},
+		}},
 		Asks: []string{
 			"typeId", "customerName", "customerPhone", "customerEmail", "assignedToId", "sourceId", "budget", "scheduledAt",
 			"dueAt", "address", "note",

@@ -12,7 +12,11 @@ func orders() Resource {
 		Find:   &Find{Also: []string{"customerName"}, By: []string{"number", "externalId"}},
 		Create: "createOrder", Client: "customerId",
 		Prints: []string{"confirmation", "delivery-note", "receipt", "pick-list"},
-		Lines:  &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice", Kinds: true, Preview: "previewOrder", Then: "pay", Open: is("new", "confirmed"), Keeps: []string{"note"}},
+		Lines: &LinesInput{Field: "items", Ref: "refId", Price: "unitPrice", Kinds: true, Preview: "previewOrder", Then: "pay", Open: is("new", "confirmed"), Keeps: []string{"note"}, Groups: []FieldGroup{
+			{"delivery", []string{"deliveryMethod", "deliveryCost", "addressId", "deliveryAddressText", "dueAt", "readyBy", "warehouseId", "assignedToId"}},
+			{"price", []string{"discountPercent", "fixedDiscount", "couponCode", "prepaidAmount", "payDueAt", "reprice"}},
+			{"notes", []string{"customerNote", "note"}},
+		}},
 		Asks: []string{
 			"customerName", "customerPhone", "customerEmail", "deliveryMethod", "deliveryCost", "deliveryAddressText", "dueAt", "warehouseId", "assignedToId",
 			"discountPercent", "fixedDiscount", "couponCode", "customerNote", "note",

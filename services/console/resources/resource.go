@@ -253,6 +253,14 @@ type LinesInput struct {
 	Optional bool   // the operation chooses the lines if there are none, or leaves them out
 	Preview  string // operation that adds the document up without making it; "" = none does
 	Then     string // name of the command that a new document can be led to at once, with a form; "" = none
+
+	Groups []FieldGroup // of the fields beside lines; what is in none stands after them
+}
+
+// FieldGroup is fields of a form under a heading of their own.
+type FieldGroup struct {
+	Name   string // last part of the key of its text
+	Fields []string
 }
 
 // RowsInput is a field of a body that is an array with a quantity for some lines of the record.

@@ -78,7 +78,7 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, s sales.Shift) (sh
 	p.Figures = []web.Figure{
 		{Label: q.T("shifts.sales"), Value: count(q, s.SalesCount), Detail: q.Money(int64(s.SalesTotal)), Href: of("sale")},
 		{Label: q.T("shifts.refunds"), Value: count(q, s.RefundsCount), Detail: q.Money(int64(s.RefundsTotal)), Href: of("refund")},
-		{Label: q.T("shifts.expected"), Value: q.Amount(int64(s.ExpectedCash)), Detail: q.Company.Currency, Href: "#drawer"},
+		{Label: q.T("shifts.expected"), Value: q.Money(int64(s.ExpectedCash)), Href: "#drawer"},
 	}
 	p.All = web.Link{Text: q.T("shifts.sales.all"), Href: of("")}
 	if isOpen(s) && q.Allows(scope, true) {

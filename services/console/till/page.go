@@ -278,7 +278,7 @@ func (c *counter) cart(p *cartPart, sum *sales.Preview, refusal error) {
 	}
 	p.Swap = strings.TrimPrefix(p.Swap, ",")
 	p.Percent = web.Field{Name: percentField, Label: c.q.T("till.discount.percent"), Type: "number", Value: c.form.Get(percentField), Fault: c.q.FaultOf(refusal, percentField)}
-	p.Fixed = web.Field{Name: fixedField, Label: c.q.T("till.discount.fixed", c.q.Company.Currency), Type: "number", Value: c.form.Get(fixedField), Fault: c.q.FaultOf(refusal, fixedField)}
+	p.Fixed = web.Field{Name: fixedField, Label: c.q.T("till.discount.fixed", c.q.Symbol()), Type: "number", Value: c.form.Get(fixedField), Fault: c.q.FaultOf(refusal, fixedField)}
 	p.Reduced = p.Percent.Value+p.Percent.Fault+p.Fixed.Value+p.Fixed.Fault != ""
 	if n := c.client.Number("points"); n > 0 {
 		p.Points = &pointsPart{Text: lines.Points(c.q, c.client), On: c.form.Get(pointsField) != ""}

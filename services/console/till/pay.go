@@ -39,7 +39,7 @@ func (c *counter) payPart(ctx context.Context, sum *sales.Preview, refusal error
 	}
 	if method == mixed {
 		p.ByCard = &web.Field{
-			Name: cardField, Label: c.q.T("till.pay.card", c.q.Company.Currency), Type: "number", Value: c.form.Get(cardField), Focus: c.form.Get(cardField) == "",
+			Name: cardField, Label: c.q.T("till.pay.card", c.q.Symbol()), Type: "number", Value: c.form.Get(cardField), Focus: c.form.Get(cardField) == "",
 			Fault: c.q.FaultOf(refusal, "payments[0].amount"),
 		}
 		if n, ok := c.rest(c.q.ParseAmount(c.form.Get(cardField))).(int64); ok && n > 0 {
@@ -54,7 +54,7 @@ func (c *counter) payPart(ctx context.Context, sum *sales.Preview, refusal error
 	}
 	if method == cash || method == mixed {
 		p.Given = &web.Field{
-			Name: givenField, Label: c.q.T("till.pay.given", c.q.Company.Currency), Type: "number", Value: c.form.Get(givenField), Focus: method == cash,
+			Name: givenField, Label: c.q.T("till.pay.given", c.q.Symbol()), Type: "number", Value: c.form.Get(givenField), Focus: method == cash,
 			Fault: c.q.FaultOf(refusal, "receivedAmount"),
 		}
 		for i, n := range quick(total, money.Digits(c.q.Company.Currency)) {

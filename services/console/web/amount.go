@@ -3,6 +3,8 @@ package web
 import (
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/money"
 )
@@ -29,6 +31,20 @@ func Written(number, group, point string) string {
 		b.WriteString(point + part)
 	}
 	return b.String()
+}
+
+// WithSymbol is an amount that [Written] wrote with the sign of its currency, by a pattern in which 0 is the amount and ¤ the sign. The minus
+// stands first, and a sign that ends in a letter, such as CHF, is set off.
+func WithSymbol(amount, symbol, pattern string) string {
+	number, negative := strings.CutPrefix(amount, "−")
+	if last, _ := utf8.DecodeLastRuneInString(symbol); unicode.IsLetter(last) {
+		symbol += strings.Repeat("\u00a0", strings.Count(pattern, "¤0"))
+	}
+	text := strings.NewReplacer("¤", symbol, "0", number).Replace(pattern)
+	if negative {
+		return "−" + text
+	}
+	return text
 }
 
 // PlainAmount is an amount in minor units of a currency as a number of the API: 1249 is 12.49.
@@ -63,8 +79,20 @@ func (q *Request) Amount(minor int64) string {
 	return q.Number(PlainAmount(minor, q.Company.Currency))
 }
 
-// Money is an amount with its currency.
-func (q *Request) Money(minor int64) string { return q.Amount(minor) + "\u00a0" + q.Company.Currency }
+// Symbol is the sign of the currency of the company: €.
+func (q *Request) Symbol() string { return money.Symbol(q.Company.Currency, q.lang) }
+
+// Money is an amount with the sign of its currency.
+func (q *Request) Money(minor int64) string { return q.Priced(q.Amount(minor)) }
+
+// Priced is a text of [Request.Amount] with the sign of the currency.
+func (q *Request) Priced(amount string) string {
+	pattern := "¤0"
+	if q.app != nil {
+		pattern = q.T("number.money")
+	}
+	return WithSymbol(amount, q.Symbol(), pattern)
+}
 
 // Typed is a number of the API as people of the language type it: 1234,5.
 func (q *Request) Typed(number string) string {

@@ -121,7 +121,7 @@ func (q *Request) field(f Fields, s httpapi.Shape, record any) Field {
 	}
 	out.Value = q.valueText(s, at(record, s.Name))
 	if IsAmount(s) && !f.Raw {
-		out.Label, out.Help = out.Label+", "+q.Company.Currency, cmp.Or(out.Help, q.T("form.amount", q.decimal("1250")))
+		out.Label, out.Help = out.Label+", "+q.Symbol(), cmp.Or(out.Help, q.T("form.amount", q.decimal("1250")))
 		out.Value = q.decimal(out.Value)
 	}
 	q.compare(f, &out)

@@ -67,6 +67,7 @@ var dynamic = []string{
 	"records.job.",
 	"records.gauge.",
 	"records.rows.",
+	"records.compose.group.",
 	"records.tab.",
 	"refusal.",
 	"replay.",
