@@ -1,17 +1,22 @@
 package console_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
+	"net/http"
+	"os"
 	"regexp"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/platform/company"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // stepAt finds the time and the title of each step of a timeline.
@@ -63,4 +68,34 @@ VALUES ($1, $2, 0, 1, $3, 1, 503, 'HTTP 503', 7, $4)`, first, slow, after(90))
 	require.Contains(t, v.get(page), "noted it at &#43;109 ms, after the next step had begun")
 	set(`UPDATE deliveries SET created_at = $2 WHERE company_id = $1 AND event_id = $3`, after(95), event) // a sender whose clock is behind
 	require.Equal(t, append([]string{"0 ms The platf", "+0 ms Committed", "by +90 ms Published", "by +90 ms Subscript"}, attempts...), steps())
+}
+
+// Each kind of record that raises events has a name in each language, and a list of events uses it.
+func TestKindsOfRecordsOfEventsHaveNames(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s, root := p.shopWithBusiness()
+	rows, err := p.DB.Query(t.Context(), `SELECT DISTINCT agg_type FROM outbox WHERE company_id = $1 AND topic = $2`, s.id, topics.Events)
+	require.NoError(t, err)
+	kinds, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Greater(t, len(kinds), 10)
+	for _, lang := range []string{"en", "de", "ru"} {
+		raw, err := os.ReadFile("web/texts/" + lang + ".json")
+		require.NoError(t, err)
+		var texts map[string]string
+		require.NoError(t, json.Unmarshal(raw, &texts))
+		for _, kind := range kinds {
+			require.NotEmpty(t, texts["events.kind."+kind], "%s: the kind %s", lang, kind)
+		}
+	}
+	v := p.signedIn(s.people[company.RoleOwner])
+	in := func(lang string) string {
+		return v.ask(http.MethodGet, root+"/events", nil, func(r *http.Request) { r.Header.Set("Accept-Language", lang) }).body
+	}
+	require.Contains(t, in("en"), ">Order № 7</a>")
+	require.Contains(t, in("de"), ">Auftrag Nr. 7</a>")
+	require.Contains(t, in("ru"), ">Заказ № 7</a>")
+	p.log(s, "comet.sighted", "shooting_star", uuid.New(), "system", `{"name":"Halley"}`)
+	require.Contains(t, in("de"), ">shooting star Halley</a>", "of a later release")
 }
