@@ -15,7 +15,7 @@ func TestAnswerTimes(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	service, by := r.service()
-	sub, other := uuid.MustParse(r.subscribe()), uuid.MustParse(r.subscribe())
+	sub, other := uuid.MustParse(r.subscribe()), uuid.New()
 	read := func() webhooks.AnswerTimes {
 		t.Helper()
 		got, err := service.AnswerTimes(t.Context(), by, sub)
