@@ -325,6 +325,17 @@ func TestConsoleDeliveriesOfAllCompanies(t *testing.T) {
 	require.Equal(t, []bool{false, false}, both(ofOne+"&subscription="+uuid.NewString()))
 	require.Equal(t, []bool{false, false}, both(ofOne+"&from=2020-01-01T00:00&to=2020-01-02T00:00"))
 
+	body := ann.get(all + ofOne)
+	require.Contains(t, body, `value="`+one.name+`"`, "the company by its name")
+	require.Contains(t, body, `hx-get="/companies/suggest"`)
+	require.Contains(t, body, `<option value="`+one.records["/webhooks"]+`">127.0.0.1:1</option>`, "its receivers by theirs")
+	require.Contains(t, body, `href="/c/`+one.id.String()+`/webhooks/`+one.records["/webhooks"]+`">127.0.0.1:1</a>`)
+	require.NotContains(t, ann.get(all), `name="subscription"`, "without a company there are too many")
+	suggested := ann.get("/companies/suggest?" + url.Values{"q": {one.name}}.Encode())
+	require.Contains(t, suggested, `data-id="`+one.id.String()+`" data-name="`+one.name+`"`)
+	require.NotContains(t, suggested, two.id.String())
+	require.Equal(t, http.StatusNotFound, p.signedIn(one.people[company.RoleOwner]).ask(http.MethodGet, "/companies/suggest?q=Shop", nil).status)
+
 	// A page has 50 deliveries, and the next one has the same filters.
 	for range 50 {
 		p.delivery(one, uuid.Must(uuid.NewV7()).String(), 2, nil)
@@ -343,7 +354,7 @@ func TestConsoleDeliveriesOfAllCompanies(t *testing.T) {
 	require.Equal(t, 2, pages)
 
 	for query, fault := range map[string]string{
-		"?company=mine": "a UUID, as the list of companies has it", "?subscription=" + uuid.NewString(): "together with the id of its company", ofOne + "&subscription=x": "together with the id",
+		"?company=mine": "Choose a company from the list", "?subscription=" + uuid.NewString(): "Choose the company of the receiver", ofOne + "&subscription=x": "Choose the company of the receiver",
 		ofOne + "&event=Order": `id="e-event"`, ofOne + "&from=2026-01-02T00:00&to=2026-01-01T00:00": "The first day must not be after the last one.",
 	} {
 		got := ann.ask(http.MethodGet, all+query, nil)

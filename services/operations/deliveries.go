@@ -5,9 +5,12 @@ import (
 	"context"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 )
 
@@ -81,4 +84,24 @@ func (p *Platform) deliveriesOf(ctx context.Context, company tenant.ID, f Delive
 		q.Cursor = *page.NextCursor
 	}
 	return found, nil
+}
+
+// Receivers lists the subscriptions of a company by name.
+func (p *Platform) Receivers(ctx context.Context, company tenant.ID) ([]webhooks.Subscription, error) {
+	page, err := p.cfg.Deliveries.Subscriptions(ctx, access.System(company), webhooks.SubscriptionFilter{Params: list.Params{PageSize: access.MaxSubscriptions}, Sort: "name"})
+	if err != nil {
+		return nil, err
+	}
+	return page.Items, nil
+}
+
+// ReceiversOf reads what the subscriptions of deliveries are called, by their ids; those that were deleted are left out.
+func (p *Platform) ReceiversOf(ctx context.Context, of []Delivery) (map[uuid.UUID]webhooks.Subscription, error) {
+	var keys []webhook.SubscriptionKey
+	for _, d := range of {
+		if key := (webhook.SubscriptionKey{Company: d.CompanyID, ID: d.SubscriptionID}); !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return p.cfg.Deliveries.SubscriptionsOf(ctx, keys)
 }

@@ -18,8 +18,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
 	"github.com/tradegrid/tradegrid/pkg/kit/tenant"
 	"github.com/tradegrid/tradegrid/pkg/store/db"
+	"github.com/tradegrid/tradegrid/pkg/store/list"
 	"github.com/tradegrid/tradegrid/services/business/warehouse"
 	"github.com/tradegrid/tradegrid/services/delivery/match"
+	"github.com/tradegrid/tradegrid/services/delivery/webhook"
 	"github.com/tradegrid/tradegrid/services/delivery/webhooks"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -28,6 +30,8 @@ import (
 type Deliveries interface {
 	Subscribed(ctx context.Context, after tenant.ID) ([]tenant.ID, error)
 	CompanyDeliveries(ctx context.Context, by access.Caller, in webhooks.DeliveryQuery) (webhooks.DeliveryPage, error)
+	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
+	SubscriptionsOf(ctx context.Context, keys []webhook.SubscriptionKey) (map[uuid.UUID]webhooks.Subscription, error)
 	Delivered(ctx context.Context, company tenant.ID) ([]uuid.UUID, error)
 	CountDeliveries(ctx context.Context, company tenant.ID, subscriptions []uuid.UUID, from, to time.Time) (webhooks.DeliveryCount, error)
 	RedeliverFailed(ctx context.Context, company tenant.ID, subscription uuid.UUID, since time.Time, after uuid.UUID, limit int) (last uuid.UUID, made int, err error)

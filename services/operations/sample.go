@@ -118,6 +118,12 @@ func lastSample(ctx context.Context, q db.Querier) (at *time.Time, err error) {
 	return at, nil
 }
 
+// Attempts returns how many attempts all senders made in the minutes that ended at or after a time, the oldest first. Minutes in which
+// no sender ran are missing.
+func (p *Platform) Attempts(ctx context.Context, since time.Time) ([]store.AttemptCount, error) {
+	return store.SumAttemptCounts(ctx, p.cfg.DB, since)
+}
+
 // Samples returns those that were taken at or after a time, the oldest first. Minutes that no process sampled are missing.
 func (p *Platform) Samples(ctx context.Context, since time.Time) ([]Sample, error) {
 	return db.Collect(ctx, p.cfg.DB, "read samples of the pipeline", pgx.RowToStructByPos[Sample], sqlSelectSamples, since, maxSamples)

@@ -49,6 +49,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 		exec(`INSERT INTO booking_holds (company_id, id, resource_id, start_at, duration_minutes, hold_minutes, end_at, buffer_before_minutes, buffer_after_minutes, expires_at,
 			version, ev_pos, created_at, updated_at) VALUES ($1, $2, $2, $3, 5, 5, $4, 0, 0, $3, 1, 1, $3, $3)`, c, uuid.New(), expires, expires.Add(5*time.Minute))
 		exec(`INSERT INTO sale_drafts (company_id, id, name, sale, expires_at, created_by_id, version, ev_pos, created_at, updated_at) VALUES ($1, $2, 'x', '{}', $3, $2, 1, 1, $3, $3)`, c, uuid.New(), expires)
+		exec(`INSERT INTO attempt_counts (at, sender, delivered, retried, failed, expires_at) VALUES ($1, $2, 0, 0, 0, $1)`, expires, uuid.New())
 		exec(`INSERT INTO pipeline_samples (at, published, outbox_rows, outbox_age_ms, open_deliveries, open_age_ms, expires_at) VALUES ($1, 0, 0, 0, 0, 0, $1)`, expires)
 		exec(`INSERT INTO sign_in_limits (key, arrival, expires_at) VALUES ($1, $2, $2)`, uuid.NewString(), expires)
 		for _, state := range []int{0, 2} {
@@ -56,7 +57,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 				VALUES ($1, $2, $2, $2, 'x', $3, 1, $4, false, $4, $4)`, c, uuid.New(), state, expires)
 		}
 	}
-	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "processes": 1, "deliveries": 3, "storage_usage": 1, "jobs": 1, "job_chunks": 1, "job_inputs": 1, "admin_changes": 1, "api_requests": 1, "notices": 1, "sessions": 1, "account_links": 1, "sign_in_limits": 1, "booking_holds": 1, "sale_drafts": 1, "pipeline_samples": 1}
+	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "processes": 1, "deliveries": 3, "storage_usage": 1, "jobs": 1, "job_chunks": 1, "job_inputs": 1, "admin_changes": 1, "api_requests": 1, "notices": 1, "sessions": 1, "account_links": 1, "sign_in_limits": 1, "booking_holds": 1, "sale_drafts": 1, "pipeline_samples": 1, "attempt_counts": 1}
 	jobs := CleanupJobs()
 	require.Len(t, jobs, len(left), "each job has a row above")
 	ctx, stop := context.WithCancel(t.Context())
@@ -68,7 +69,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 	count := func(table string) (n int) {
 		sql, args := `SELECT count(*) FROM `+table, []any{}
 		switch table {
-		case "tx_markers", "relay_members", "processes", "sign_in_limits", "pipeline_samples": // belong to no company
+		case "tx_markers", "relay_members", "processes", "sign_in_limits", "pipeline_samples", "attempt_counts": // belong to no company
 		case "admin_changes":
 			sql, args = sql+` WHERE of_company = $1`, append(args, c)
 		default:

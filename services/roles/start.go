@@ -32,6 +32,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/processes"
 	"github.com/tradegrid/tradegrid/pkg/store/quota"
 	"github.com/tradegrid/tradegrid/schemas/sql"
+	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/operations"
 	"github.com/tradegrid/tradegrid/services/platform/company"
 	"github.com/tradegrid/tradegrid/topics"
@@ -298,7 +299,7 @@ func (all *Domains) CreateCompany(ctx context.Context, in company.NewCompany) (c
 
 // CleanupJobs are the rows of all tables that expire.
 func CleanupJobs() []cleanup.Job {
-	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob, processes.CleanupJob, ownermail.CleanupJob, operations.SamplesExpire}, outbox.CleanupJobs())
+	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob, processes.CleanupJob, ownermail.CleanupJob, operations.SamplesExpire, store.AttemptCountsExpire}, outbox.CleanupJobs())
 	for _, d := range Declared() {
 		jobs = append(jobs, d.Cleanup...)
 	}

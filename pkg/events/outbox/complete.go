@@ -31,9 +31,9 @@ AND ((bucket, pos, id) IN (SELECT u.b, u.p, u.i FROM unnest($4::INT4[], $5::BIGI
 	sqlMoveHeads = eventLogHeads.Update(`SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b AND bucket = ANY($1::INT4[])`)
 	// The heads were already advanced in this transaction: position = head - back.
 	sqlInsertEvents = events.Insert(`(company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at, request_id, traceparent, published_at)
-SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_version, u.body, u.occurred_at, u.expires_at, u.request_id, u.traceparent, $14::TIMESTAMPTZ
-FROM unnest($1::INT4[], $2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[], $12::TEXT[], $13::TEXT[])
-AS u(b, company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at, request_id, traceparent)
+SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_version, u.body, u.occurred_at, u.expires_at, u.request_id, u.traceparent, u.published_at
+FROM unnest($1::INT4[], $2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[], $12::TEXT[], $13::TEXT[], $14::TIMESTAMPTZ[])
+AS u(b, company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at, request_id, traceparent, published_at)
 JOIN event_log_heads AS h ON h.bucket = u.b WHERE h.bucket = ANY($1::INT4[])`).Reading(eventLogHeads)
 	sqlInsertDead = outboxDead.Insert(`(bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
@@ -84,7 +84,7 @@ func (r *Relay) completeOnce(ctx context.Context, all []decided, republished boo
 				return err
 			}
 		}
-		r.appendLog(tx, all, now)
+		r.appendLog(tx, all)
 		for i := range all {
 			all[i].bury(tx, now)
 		}
@@ -196,7 +196,7 @@ func readLogged(ctx context.Context, tx *db.Tx, all []decided) error {
 }
 
 // appendLog queues the log entries of the events whose rows this transaction deleted.
-func (r *Relay) appendLog(tx *db.Tx, all []decided, now time.Time) {
+func (r *Relay) appendLog(tx *db.Tx, all []decided) {
 	var c columns
 	var buckets []int32
 	var counts []int64
@@ -222,27 +222,28 @@ func (r *Relay) appendLog(tx *db.Tx, all []decided, now time.Time) {
 		inserts = append(inserts, c)
 	}
 	for _, c := range inserts {
-		tx.Queue(sqlInsertEvents, c.bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires, c.request, c.trace, now).
+		tx.Queue(sqlInsertEvents, c.bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires, c.request, c.trace, c.published).
 			OnConstraint("events_pkey", errLogged).OnConstraint("events_id_key", errLogged)
 	}
 }
 
 // columns are the arguments of one INSERT into the event log.
 type columns struct {
-	bucket   []int32
-	company  []tenant.ID
-	back     []int64
-	id       []uuid.UUID
-	event    []string
-	aggType  []string
-	aggID    []uuid.UUID
-	version  []int64
-	body     [][]byte
-	occurred []time.Time
-	expires  []time.Time
-	request  []string
-	trace    []string
-	bytes    int
+	bucket    []int32
+	company   []tenant.ID
+	back      []int64
+	id        []uuid.UUID
+	event     []string
+	aggType   []string
+	aggID     []uuid.UUID
+	version   []int64
+	body      [][]byte
+	occurred  []time.Time
+	expires   []time.Time
+	request   []string
+	trace     []string
+	published []time.Time
+	bytes     int
 }
 
 func (c *columns) add(bucket int32, e *row, back int64, expires time.Time) {
@@ -259,5 +260,6 @@ func (c *columns) add(bucket int32, e *row, back int64, expires time.Time) {
 	c.expires = append(c.expires, expires)
 	c.request = append(c.request, e.RequestID)
 	c.trace = append(c.trace, e.Traceparent)
+	c.published = append(c.published, e.answered)
 	c.bytes += len(e.Stored)
 }

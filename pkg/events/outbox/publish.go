@@ -64,6 +64,7 @@ type publication struct {
 	stop context.CancelFunc
 	errs []error       // one per row
 	done chan struct{} // closed once each row has its result
+	over time.Time     // when that was
 }
 
 // publish starts to send the rows of a bucket, in order. The caller waits for the end and calls [Relay.result], which also
@@ -89,7 +90,7 @@ func (r *Relay) result(pub *publication) (*batch, error) {
 	if err := r.cfg.inject.At(pub.ctx, afterAck); err != nil {
 		return nil, err
 	}
-	b := r.sort(pub.ctx, pub.view, pub.errs)
+	b := r.sort(pub)
 	if b.failure != nil {
 		pub.span.SetStatus(codes.Error, b.failure.Error())
 	}
@@ -116,6 +117,7 @@ func (r *Relay) produce(ctx context.Context, pub *publication) {
 	open.Store(1)
 	end := func() {
 		if open.Add(-1) == 0 {
+			pub.over = time.Now()
 			close(pub.done)
 		}
 	}
@@ -144,23 +146,24 @@ func (r *Relay) produce(ctx context.Context, pub *publication) {
 }
 
 // sort groups the rows by Kafka's response.
-func (r *Relay) sort(ctx context.Context, v *view, errs []error) *batch {
-	rows := v.rows
+func (r *Relay) sort(pub *publication) *batch {
+	ctx, v, rows := pub.ctx, pub.view, pub.view.rows
 	b := &batch{p: v.p, decided: make([]row, 0, len(rows))}
-	now := time.Now()
 	open := 0
-	for i, err := range errs {
+	for i, err := range pub.errs {
+		at := pub.over
 		if err != nil && isPoison(err) {
 			// Kafka rejects whole batches, so send the row alone to find out whether it is the cause.
 			err = r.produceAlone(ctx, v.p, &rows[i])
+			at = time.Now()
 		}
 		switch {
 		case err == nil:
-			b.decide(rows[i])
+			b.decide(rows[i], at)
 			publishedRows.WithLabelValues(rows[i].Topic).Inc()
-			telemetry.Observe(rows[i].origin(ctx), publishLatency, max(now.Sub(rows[i].CreatedAt), 0).Seconds())
+			telemetry.Observe(rows[i].origin(ctx), publishLatency, max(at.Sub(rows[i].CreatedAt), 0).Seconds())
 		case isPoison(err):
-			b.decide(rows[i])
+			b.decide(rows[i], at)
 			b.poison = append(b.poison, poisonRow{rows[i], err})
 		default:
 			if open++; open == 1 {
@@ -178,9 +181,9 @@ func (r *Relay) sort(ctx context.Context, v *view, errs []error) *batch {
 	return b
 }
 
-// decide adds a row whose payload is needed no more.
-func (b *batch) decide(m row) {
-	m.Payload = nil
+// decide adds a row that Kafka answered at a time. Its payload is needed no more.
+func (b *batch) decide(m row, at time.Time) {
+	m.Payload, m.answered = nil, at
 	b.decided, b.bytes = append(b.decided, m), b.bytes+len(m.Stored)
 }
 

@@ -75,8 +75,9 @@ type row struct {
 	RequestID   string
 	CreatedAt   time.Time
 	Stamp       int64
-	Payload     []byte `db:"-"` // as it is published
-	corrupt     error  // why there is no payload
+	Payload     []byte    `db:"-"` // as it is published
+	corrupt     error     // why there is no payload
+	answered    time.Time // when Kafka had accepted or rejected it
 }
 
 // probe finds the idle buckets that have rows, with a single statement. It counts those whose writers send no wake-ups.

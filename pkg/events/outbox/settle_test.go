@@ -57,7 +57,7 @@ func (g *testKit) turn(r *Relay, p *part) {
 func TestPublishedRowsAreSettledTogether(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	c, record, late := company(), uuid.New(), uuid.New()
+	began, c, record, late := time.Now().Truncate(time.Microsecond), company(), uuid.New(), uuid.New()
 	var settled atomic.Int32
 	r := g.still(map[failpoint.Point]*atomic.Int32{afterDelete: &settled})
 	p := r.parts[Bucket(c)]
@@ -74,9 +74,13 @@ func TestPublishedRowsAreSettledTogether(t *testing.T) {
 	require.False(t, p.queued, "a poll does not find them either")
 	require.Equal(t, 6, g.count("outbox"))
 	require.Empty(t, g.logged(c))
+	acknowledged := time.Now()
 	r.settleRest(t.Context())
 	require.EqualValues(t, 1, settled.Load())
 	require.Zero(t, g.count("outbox"))
+	origin, err := OriginOf(t.Context(), g.db, c, messages[0].ID)
+	require.NoError(t, err)
+	require.WithinRange(t, *origin.PublishedAt, began, acknowledged, "when Kafka had it, not when it was logged")
 	require.Equal(t, append(want, "1"), g.logged(c))
 	first, repeats := versions(g.records(topics.Events), record)
 	require.Equal(t, want, first)

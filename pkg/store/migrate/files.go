@@ -76,6 +76,9 @@ func filesByVersion(files fs.FS) (map[string]string, error) {
 		if other, taken := byVersion[version]; taken {
 			return nil, fmt.Errorf("migrations %s and %s have the same number: give one of them the next free number", other, name)
 		}
+		if m[1] == stepBeforeRelease.version {
+			return nil, fmt.Errorf("migration %s: databases from before release 0.1.0 have a migration of this number, by which they are known: give it the next free number", name)
+		}
 		byVersion[version] = name
 	}
 	return byVersion, nil

@@ -338,6 +338,7 @@ func TestLoadRefusesBadSets(t *testing.T) {
 	}{
 		"name":      {map[string]string{"1_x.sql": ""}, "the name must look like"},
 		"number":    {map[string]string{"001_x.sql": "", "001_y.sql": ""}, "have the same number"},
+		"taken":     {map[string]string{"001_x.sql": "", "010_y.sql": ""}, "before release 0.1.0 have a migration of this number"},
 		"semicolon": {map[string]string{"001_x.sql": "SELECT 1;\nSELECT 2"}, "line 2: the last statement must end with a semicolon"},
 		"quote":     {map[string]string{"001_x.sql": "\nSELECT 'a;\n"}, "line 2: unterminated quote"},
 		"comment":   {map[string]string{"001_x.sql": "/* a"}, "unterminated comment"},

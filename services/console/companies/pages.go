@@ -48,6 +48,7 @@ type Pages struct {
 func (pages *Pages) Folder() web.Folder {
 	routes := []web.Page{
 		web.Get(web.Platform, "", "/companies", pages.list),
+		web.Get(web.Platform, "", "/companies/suggest", pages.suggest).PartOfPages(),
 		web.Get(web.Platform, "", "/companies/new", pages.newForm),
 		web.Post(web.Platform, "", "/companies/new", pages.create),
 		web.Get(web.Platform, "", "/companies/{id}", pages.show),

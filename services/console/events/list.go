@@ -78,7 +78,7 @@ func (pages *Pages) list(ctx context.Context, q *web.Request) (web.Answer, error
 	}
 	for i := range fields {
 		if fields[i].Name == "entity" && len(found) > 0 && query.EntityID != uuid.Nil {
-			fields[i].Pick.Text = RecordOf(found[0])
+			fields[i].Pick.Text = RecordOf(q, found[0])
 		}
 	}
 	p.Filter = web.Filter{Action: q.Path("/events"), Button: q.T("filter.apply"), Fields: fields, Ranges: q.PeriodRanges(period, func(from, to string) string {

@@ -59,15 +59,24 @@ func tableOf(q *web.Request, found []webhooks.Logged) web.Table {
 	}
 	for _, e := range found {
 		t.Rows = append(t.Rows, []web.Cell{
-			web.LinkTo(e.Event, q.Path("/events/"+e.ID.String())), web.LinkTo(RecordOf(e), web.With(q.Path("/events"), "entity", e.EntityID.String())),
+			web.LinkTo(e.Event, q.Path("/events/"+e.ID.String())), web.LinkTo(RecordOf(q, e), web.With(q.Path("/events"), "entity", e.EntityID.String())),
 			web.Number(strconv.FormatInt(e.Version, 10)), web.When(q.At(e.OccurredAt)), web.Code(e.ID.String(), ""),
 		})
 	}
 	return t
 }
 
+// kindOf is what people call the kind of record that an event is about. One of a later release has no text.
+func kindOf(q *web.Request, e webhooks.Logged) string {
+	key := "events.kind." + e.EntityType
+	if text := q.T(key); text != key {
+		return text
+	}
+	return strings.ReplaceAll(e.EntityType, "_", " ")
+}
+
 // RecordOf is what people call the record of an event, as far as its body says: its number or name.
-func RecordOf(e webhooks.Logged) string {
+func RecordOf(q *web.Request, e webhooks.Logged) string {
 	var body struct {
 		Data struct {
 			Number  *int64  `json:"number"`
@@ -77,12 +86,12 @@ func RecordOf(e webhooks.Logged) string {
 			Product *string `json:"productName"`
 		} `json:"data"`
 	}
-	kind := strings.ReplaceAll(e.EntityType, "_", " ")
+	kind := kindOf(q, e)
 	if json.Unmarshal(e.Body, &body) != nil {
 		return kind
 	}
 	if n := body.Data.Number; n != nil {
-		return kind + " № " + strconv.FormatInt(*n, 10)
+		return q.T("events.record.number", kind, *n)
 	}
 	for _, name := range []*string{body.Data.Name, body.Data.Display, body.Data.Title, body.Data.Product} {
 		if name != nil && *name != "" {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -187,102 +186,4 @@ func (a about) note(q *web.Request) web.Note {
 		return web.Note{Kind: web.Warn, Text: q.T("events.note.pending", count["pending"], meant)}
 	}
 	return web.Note{Kind: web.Good, Text: q.T("events.note.delivered", meant)}
-}
-
-// steps is the timeline, from the request to what happens next.
-func (a about) steps(q *web.Request) []web.Step {
-	timeline := a.event.Timeline
-	steps := []web.Step{a.origin(q), {Time: a.since(q, timeline.CommittedAt.Std()), Title: q.T("timeline.committed"), Text: q.T("timeline.committed.text")}}
-	if timeline.PublishedAt != nil {
-		steps = append(steps, web.Step{Time: a.since(q, timeline.PublishedAt.Std()), Title: q.T("timeline.published"), Text: q.T("timeline.published.text")})
-	} else {
-		steps = append(steps, web.Step{Time: q.T("timeline.next"), Kind: web.Warn, Title: q.T("timeline.unpublished"), Text: q.T("timeline.unpublished.text")})
-	}
-	looked := web.Step{Title: q.T("timeline.subscriptions", len(a.explanations)), Kind: web.Off}
-	if len(timeline.Deliveries) > 0 {
-		looked.Time = a.since(q, timeline.Deliveries[0].RoutedAt.Std())
-	}
-	for _, f := range a.explanations {
-		looked.Branches = append(looked.Branches, web.Branch{
-			Chip: web.Chip{Kind: outcomes[f.Outcome], Text: q.T("outcome." + f.Outcome)},
-			Name: web.Link{Text: a.names[f.SubscriptionID], Href: q.Path("/webhooks/" + f.SubscriptionID.String())}, Why: webhookpages.Why(q, f), Act: sendNow(q, f),
-		})
-	}
-	steps = append(steps, looked)
-	for _, d := range timeline.Deliveries {
-		steps = append(steps, a.attempts(q, d)...)
-	}
-	return steps
-}
-
-// sendNow is the button of a receiver for which the event waits.
-func sendNow(q *web.Request, e webhooks.Explanation) *web.Action {
-	if e.Delivery == nil {
-		return nil
-	}
-	return webhookpages.SendNow(q, e.Delivery.DeliveryRecord)
-}
-
-// origin is the step that caused the event.
-func (a about) origin(q *web.Request) web.Step {
-	switch {
-	case a.request != nil:
-		r := a.request
-		kind := web.Good
-		if r.Status >= 400 {
-			kind = web.Bad
-		}
-		return web.Step{
-			Time: "0 ms", Title: r.Method + " " + pathOf(*r), Chip: &web.Chip{Kind: kind, Text: strconv.Itoa(int(r.Status))},
-			Text:  q.T("timeline.request", r.TokenName, r.Address, r.DurationMs),
-			Links: []web.Link{{Text: r.RequestID, Href: q.Path(RequestPage(q, r.ID.String()))}},
-		}
-	case a.event.Timeline.RequestID != nil:
-		return web.Step{Time: "0 ms", Title: q.T("timeline.request.unknown"), Text: q.T("timeline.request.unknown.text", *a.event.Timeline.RequestID)}
-	}
-	return web.Step{Time: "0 ms", Title: q.T("timeline.platform"), Text: q.T("timeline.platform.text")}
-}
-
-// attempts are the steps of one delivery, and what happens next to it.
-func (a about) attempts(q *web.Request, d webhooks.TimelineDelivery) []web.Step {
-	var steps []web.Step
-	link := []web.Link{{Text: d.ID.String(), Href: q.Path("/webhooks/deliveries/" + d.ID.String())}}
-	for _, t := range d.Attempts {
-		kind, answer := web.Bad, ""
-		switch {
-		case t.HTTPCode != nil:
-			answer = strconv.Itoa(*t.HTTPCode)
-			if *t.HTTPCode < 300 {
-				kind = web.Good
-			}
-		case t.ErrorMessage != nil:
-			answer = *t.ErrorMessage
-		}
-		steps = append(steps, web.Step{
-			Time: a.since(q, t.StartedAt.Std()), Kind: kind, Title: q.T("timeline.attempt", t.Attempt, a.names[d.SubscriptionID]), Chip: &web.Chip{Kind: kind, Text: answer},
-			Text: q.T("timeline.took", t.DurationMs), Links: link,
-		})
-	}
-	if d.CompletedAt == nil {
-		next := web.Step{Time: q.T("timeline.next"), Kind: web.Warn, Title: q.T("timeline.attempt", d.Attempt+1, a.names[d.SubscriptionID]), Links: link}
-		if d.WaitingFor != nil {
-			next.Text = q.T("waiting." + string(*d.WaitingFor))
-		}
-		if d.NextAttemptAt != nil && d.NextAttemptAt.Std().After(q.Now) {
-			next.Text = q.T("webhooks.next.at", q.At(d.NextAttemptAt.Std()).Short(), next.Text)
-		}
-		steps = append(steps, next)
-	}
-	return steps
-}
-
-// since is the time of a step of the timeline.
-func (a about) since(q *web.Request, at time.Time) string { return "+" + span(q, at.Sub(a.base)) }
-
-// span is a duration to the millisecond, unless it is a long one.
-func span(q *web.Request, d time.Duration) string {
-	if d < 10*time.Second {
-		return q.T("unit.ms", max(d.Milliseconds(), 0))
-	}
-	return q.Duration(d)
 }

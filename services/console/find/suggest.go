@@ -17,10 +17,8 @@ const (
 )
 
 type suggestPage struct {
-	Header web.Header
-	Query  string
-	Hits   []web.Hit
-	None   string
+	Header    web.Header
+	Suggested web.Suggested
 }
 
 // ofAny stands in the place of a list for records of all lists.
@@ -33,7 +31,7 @@ func (pages *Pages) suggest(ctx context.Context, q *web.Request) (web.Answer, er
 	if l.pick = l.of != ""; l.of == ofAny {
 		l.of = ""
 	}
-	p := suggestPage{Header: web.Header{Title: q.T("find.title")}, Query: l.text}
+	p := suggestPage{Header: web.Header{Title: q.T("find.title")}, Suggested: web.Suggested{Query: l.text}}
 	_, isNumber := numberOf(l.text)
 	if !searchable(l.text) || utf8.RuneCountInString(l.text) < fewLetters && !isNumber {
 		return web.Show("find/suggest", p.Header.Title, p), nil
@@ -42,7 +40,7 @@ func (pages *Pages) suggest(ctx context.Context, q *web.Request) (web.Answer, er
 		l.rows = mostSuggested
 	}
 	if l.pick {
-		p.None = q.T("find.none", l.text)
+		p.Suggested.None = q.T("find.none", l.text)
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -51,14 +49,14 @@ func (pages *Pages) suggest(ctx context.Context, q *web.Request) (web.Answer, er
 		return web.Answer{}, err
 	}
 	if err != nil {
-		all, p.None = nil, ""
+		all, p.Suggested.None = nil, ""
 	}
 	hits := hitsOf(all)
 	if l.pick {
 		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.id == "" }) // no records of a list
 	}
 	for _, h := range hits[:min(len(hits), mostSuggested)] {
-		p.Hits = append(p.Hits, h.suggested(q, l))
+		p.Suggested.Hits = append(p.Suggested.Hits, h.suggested(q, l))
 	}
 	return web.Show("find/suggest", p.Header.Title, p), nil
 }

@@ -38,7 +38,10 @@ const missingShown = 50
 
 // checks compares events with deliveries, or the stock of a company with its movements, if the address asks for it.
 func (pages *Pages) checks(ctx context.Context, q *web.Request) (web.Answer, error) {
-	p := newChecks(q)
+	p, err := pages.newChecks(ctx, q)
+	if err != nil {
+		return web.Answer{}, err
+	}
 	field, note := &p.Events.Fields[1], &p.EventNote
 	if q.Form.Get("check") == "stock" {
 		field, note = &p.Stock.Fields[0], &p.StockNote
@@ -62,16 +65,24 @@ func (pages *Pages) checks(ctx context.Context, q *web.Request) (web.Answer, err
 	return web.Show("platform/checks", q.T("area.checks"), p), err
 }
 
-func newChecks(q *web.Request) *checksPage {
+func (pages *Pages) newChecks(ctx context.Context, q *web.Request) (*checksPage, error) {
+	events, err := pages.companyField(ctx, q, ofEvents)
+	if err != nil {
+		return nil, err
+	}
+	stock, err := pages.companyField(ctx, q, ofStock)
+	if err != nil {
+		return nil, err
+	}
 	last := web.Field{Name: "last", Label: q.T("platform.check.last"), Type: "select"}
 	for _, v := range ranges {
 		last.Options = append(last.Options, web.Option{Value: v, Text: q.T("platform.check.last." + v), Selected: v == q.Form.Get("last")})
 	}
 	return &checksPage{
 		Header: web.Header{Title: q.T("area.checks"), Facts: q.T("platform.checks.intro")},
-		Events: web.Filter{Action: "/platform/checks", Button: q.T("platform.check.run"), Fields: []web.Field{last, {Name: ofEvents, Label: q.T("platform.company_id"), Value: q.Form.Get(ofEvents)}}, Hidden: map[string]string{"check": "events"}},
-		Stock:  web.Filter{Action: "/platform/checks", Button: q.T("platform.check.run"), Fields: []web.Field{{Name: ofStock, Label: q.T("platform.company_id"), Value: q.Form.Get(ofStock)}}, Hidden: map[string]string{"check": "stock"}},
-	}
+		Events: web.Filter{Action: "/platform/checks", Button: q.T("platform.check.run"), Fields: []web.Field{last, events}, Hidden: map[string]string{"check": "events"}},
+		Stock:  web.Filter{Action: "/platform/checks", Button: q.T("platform.check.run"), Fields: []web.Field{stock}, Hidden: map[string]string{"check": "stock"}},
+	}, nil
 }
 
 func (pages *Pages) checkEvents(ctx context.Context, q *web.Request, of *tenant.ID, p *checksPage) error {

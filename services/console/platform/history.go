@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/services/console/web"
+	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/operations"
 )
 
@@ -31,6 +32,7 @@ func (o historyOver) steps() int { return o.hours * int(time.Hour/o.step) }
 type stood struct {
 	published                                      float64 // a minute
 	outboxRows, outboxAge, deliveries, deliveryAge float64 // the most in the step; ages in seconds
+	delivered, retried, failed                     float64 // attempts a minute
 }
 
 // history draws how the pipeline stood.
@@ -56,7 +58,13 @@ func (pages *Pages) history(ctx context.Context, q *web.Request) (history, error
 		h.Empty = &web.Empty{Title: q.T("platform.history.none"), Text: q.T("platform.history.none.text")}
 		return h, nil
 	}
-	h.Charts = charts(q, web.Span{From: from, Step: over.step}, stepsOf(samples, from, over))
+	attempts, err := pages.Platform.Attempts(ctx, from.Add(operations.SampleEvery))
+	if err != nil {
+		return h, err
+	}
+	all := stepsOf(samples, from, over)
+	addAttempts(all, attempts, from, over)
+	h.Charts = charts(q, web.Span{From: from, Step: over.step}, all)
 	return h, nil
 }
 
@@ -64,7 +72,7 @@ func (pages *Pages) history(ctx context.Context, q *web.Request) (history, error
 func stepsOf(samples []operations.Sample, from time.Time, over historyOver) []stood {
 	all, published, minutes := make([]stood, over.steps()), make([]float64, over.steps()), make([]float64, over.steps())
 	for i := range all {
-		all[i] = stood{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+		all[i] = stood{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	}
 	var before operations.Sample
 	for _, s := range samples {
@@ -90,6 +98,23 @@ func stepsOf(samples []operations.Sample, from time.Time, over historyOver) []st
 	return all
 }
 
+// addAttempts adds how many attempts a minute were made, of the minutes in which senders ran.
+func addAttempts(all []stood, attempts []store.AttemptCount, from time.Time, over historyOver) {
+	minutes := make([]int64, len(all))
+	sums := make([]store.AttemptCount, len(all))
+	for _, m := range attempts {
+		at := int(m.At.Add(-time.Nanosecond).Sub(from) / over.step) // a minute belongs to the step that it lies in
+		if !m.At.After(from) || at >= len(all) {
+			continue
+		}
+		minutes[at]++
+		sum := &sums[at]
+		sum.Delivered, sum.Retried, sum.Failed = sum.Delivered+m.Delivered, sum.Retried+m.Retried, sum.Failed+m.Failed
+		n := float64(minutes[at])
+		all[at].delivered, all[at].retried, all[at].failed = float64(sum.Delivered)/n, float64(sum.Retried)/n, float64(sum.Failed)/n
+	}
+}
+
 // raise sets a value that is not known, or is less.
 func raise(v *float64, to float64) {
 	if math.IsNaN(*v) || to > *v {
@@ -111,6 +136,10 @@ func charts(q *web.Request, span web.Span, all []stood) []*web.Chart {
 	age := func(v float64) string { return q.Duration(time.Duration(v * float64(time.Second))) }
 	return []*web.Chart{
 		q.Bars(q.T("platform.history.published"), span, series(web.Info, "platform.history.events", func(s stood) float64 { return s.published }, rate)),
+		q.Bars(q.T("platform.history.attempts"), span,
+			series(web.Good, "platform.history.delivered", func(s stood) float64 { return s.delivered }, rate),
+			series(web.Warn, "platform.history.retried", func(s stood) float64 { return s.retried }, rate),
+			series(web.Bad, "platform.history.failed", func(s stood) float64 { return s.failed }, rate)),
 		q.Lines(q.T("platform.outbox"), span, series(web.Info, "platform.history.most", func(s stood) float64 { return s.outboxRows }, count)),
 		q.Lines(q.T("platform.open"), span, series(web.Info, "platform.history.most", func(s stood) float64 { return s.deliveries }, count)),
 		q.Lines(q.T("platform.history.age"), span,

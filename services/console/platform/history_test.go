@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/services/delivery/store"
 	"github.com/tradegrid/tradegrid/services/operations"
 )
 
@@ -33,4 +34,20 @@ func TestStepsOfTheHistory(t *testing.T) {
 	}
 	require.InDelta(t, 6, all[3].published, 1e-9)
 	require.InDelta(t, 3, all[3].outboxRows, 1e-9)
+}
+
+// Attempts are shown a minute, over the minutes of a step in which senders ran; a minute belongs to the step that it lies in.
+func TestAttemptsOfTheHistory(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)
+	over := historyOver{1, 10 * time.Minute}
+	count := func(minute int, delivered, retried, failed int64) store.AttemptCount {
+		return store.AttemptCount{At: from.Add(time.Duration(minute) * time.Minute), Delivered: delivered, Retried: retried, Failed: failed}
+	}
+	all := stepsOf(nil, from, over)
+	addAttempts(all, []store.AttemptCount{count(0, 99, 0, 0), count(1, 4, 1, 0), count(10, 6, 0, 1), count(11, 0, 0, 0), count(60, 0, 0, 8), count(61, 99, 0, 0)}, from, over)
+	require.InDeltaSlice(t, []float64{5, 0.5, 0.5}, []float64{all[0].delivered, all[0].retried, all[0].failed}, 1e-9)
+	require.Zero(t, all[1].delivered, "senders ran, and had nothing to send")
+	require.True(t, math.IsNaN(all[2].delivered), "no sender ran")
+	require.InDelta(t, 8, all[5].failed, 1e-9)
 }

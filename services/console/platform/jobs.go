@@ -24,10 +24,14 @@ var jobKinds = map[string]string{job.Pending: web.Info, job.Processing: web.Info
 
 // jobs lists the jobs of all companies that have not ended or have failed, or all of one company.
 func (pages *Pages) jobs(ctx context.Context, q *web.Request) (web.Answer, error) {
+	company, err := pages.companyField(ctx, q, "company")
+	if err != nil {
+		return web.Answer{}, err
+	}
 	of, err := companyIn(q, "company")
 	p := jobsPage{
 		Header: web.Header{Title: q.T("area.jobs"), Facts: q.T("platform.jobs.intro")},
-		Filter: web.Filter{Action: "/platform/jobs", Button: q.T("filter.apply"), Fields: []web.Field{{Name: "company", Label: q.T("platform.company_id"), Value: q.Form.Get("company")}}},
+		Filter: web.Filter{Action: "/platform/jobs", Button: q.T("filter.apply"), Fields: []web.Field{company}},
 	}
 	if err != nil {
 		p.Filter.Fields[0].Fault = q.T("platform.company_id.fault")

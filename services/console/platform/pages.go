@@ -3,6 +3,7 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"embed"
 
@@ -87,6 +88,19 @@ func (pages *Pages) names(ctx context.Context, q *web.Request, ids []tenant.ID) 
 		all[c.ID] = c.Name
 	}
 	return all, nil
+}
+
+// companyField is a field for a company, whose name is found while somebody types.
+func (pages *Pages) companyField(ctx context.Context, q *web.Request, name string) (web.Field, error) {
+	f := web.Field{Name: name, Label: q.T("platform.company"), Value: q.Form.Get(name), Pick: &web.Picker{Address: web.AnyCompany}}
+	of, err := companyIn(q, name)
+	if err != nil || of == nil {
+		f.Pick.Text = f.Value
+		return f, nil //nolint:nilerr // the page says so
+	}
+	names, err := pages.names(ctx, q, []tenant.ID{*of})
+	f.Pick.Text = cmp.Or(names[*of], f.Value)
+	return f, err
 }
 
 // companyCell leads to a company.

@@ -111,7 +111,7 @@ func (pages *Pages) names(ctx context.Context, q *web.Request, in filters) (n na
 	}
 	found, _, err := pages.Events.Tail(ctx, q.Caller, webhooks.TailQuery{EntityID: id, Limit: 1})
 	if err == nil && len(found) > 0 {
-		n.record = events.RecordOf(found[0])
+		n.record = events.RecordOf(q, found[0])
 	}
 	return n, err
 }

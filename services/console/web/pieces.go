@@ -260,6 +260,16 @@ type Picker struct {
 	Text    string // what the record is called that the field has now
 }
 
+// AnyCompany is the address of a [Picker] of companies, for operators.
+const AnyCompany = "/companies/suggest"
+
+// Suggested are the records that a [Picker] or the find field finds: piece "suggested".
+type Suggested struct {
+	Query string
+	Hits  []Hit
+	None  string // why there are none; "" = nothing is said
+}
+
 // AnyRecord is the address of a [Picker] that finds records of all lists, in the company.
 const AnyRecord = "/find/suggest?of=any"
 

@@ -36,6 +36,7 @@ var dynamic = []string{
 	"directory.",
 	"done.",
 	"error.",
+	"events.kind.",
 	"delivery_summary.",
 	"field.",
 	"find.kind.",

@@ -25,6 +25,7 @@ type Service interface {
 	Activity(ctx context.Context, by access.Caller, subs []uuid.UUID) (map[uuid.UUID]*webhooks.Activity, error)
 	Replays(ctx context.Context, by access.Caller, id uuid.UUID) ([]webhooks.StartedReplay, error)
 	Shares(ctx context.Context, by access.Caller, id uuid.UUID, limit int) (webhooks.EventShares, error)
+	AnswerTimes(ctx context.Context, by access.Caller, subscription uuid.UUID) (webhooks.AnswerTimes, error)
 	Preview(ctx context.Context, by access.Caller, in webhooks.SubscriptionFields, limit int) ([]webhooks.Preview, error)
 	SubscriptionToken(ctx context.Context, company tenant.ID, subscription uuid.UUID) (string, error)
 	SubscriptionsToken(ctx context.Context, company tenant.ID) (string, error)

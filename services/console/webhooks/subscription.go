@@ -130,6 +130,10 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s webhooks.Sub
 	if err != nil {
 		return web.Answer{}, err
 	}
+	answered, err := pages.Webhooks.AnswerTimes(ctx, q.Caller, s.ID)
+	if err != nil {
+		return web.Answer{}, err
+	}
 	a, page := activity[s.ID], q.Path("/webhooks/"+s.ID.String())
 	lead := sentence(q, s, waiting.Items, a)
 	head.Header.Lead = &lead
@@ -138,7 +142,7 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s webhooks.Sub
 		head.Header.Actions, head.Header.First = nil, &web.Action{Text: q.T("webhooks.test"), Post: page + "/test", Kind: "primary"}
 	}
 	p := overviewPage{
-		subscription: head, Live: live, Figures: figures(q, s, a), StatusFacts: statusFacts(q, s, a, waiting.Items),
+		subscription: head, Live: live, Figures: figures(q, s, a, answered), StatusFacts: statusFacts(q, s, a, waiting.Items),
 		Chart: q.Bars(q.T("webhooks.hourly"), web.Span{From: a.Hours[0].From, Step: a.Hours[1].From.Sub(a.Hours[0].From)}, hoursOf(q, a)...),
 		Table: deliveryTable(q, found, nil, ""),
 	}
@@ -161,15 +165,12 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s webhooks.Sub
 	return web.Show("webhooks/subscription", nameOf(s), p), nil
 }
 
-func figures(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) []web.Figure {
+func figures(q *web.Request, s webhooks.Subscription, a *webhooks.Activity, answered webhooks.AnswerTimes) []web.Figure {
 	page := q.Path("/webhooks/" + s.ID.String())
 	byStatus := func(status string) string { return web.With(page, "tab", tabDeliveries, "status", status) }
-	rate, took, waits := success(q, a), "–", web.Figure{Label: q.T("webhooks.waiting"), Value: waitingOf(a), Href: byStatus(statusPending)}
+	rate, waits := success(q, a), web.Figure{Label: q.T("webhooks.waiting"), Value: waitingOf(a), Href: byStatus(statusPending)}
 	if rate == "" {
 		rate = "–"
-	}
-	if s.Health.AverageMs != nil {
-		took = q.T("unit.ms", *s.Health.AverageMs)
 	}
 	if a.Oldest != nil {
 		waits.Kind, waits.Detail = web.Warn, q.T("webhooks.oldest", q.Duration(q.Now.Sub(*a.Oldest)))
@@ -181,10 +182,24 @@ func figures(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) []we
 	total, _ := a.Total()
 	return []web.Figure{
 		{Label: q.T("webhooks.success.day"), Value: rate, Detail: q.T("webhooks.of_deliveries", web.Count(total)), Href: web.With(page, "tab", tabDeliveries)},
-		{Label: q.T("webhooks.answers_in"), Value: took, Detail: q.T("webhooks.answers_in.detail"), Href: byStatus(statusSuccess)},
+		answersIn(q, answered, byStatus(statusSuccess)),
 		waits,
 		bad,
 	}
+}
+
+// answersIn says how long the receiver takes as a rule, and how long at worst.
+func answersIn(q *web.Request, t webhooks.AnswerTimes, href string) web.Figure {
+	const enough = 100 // deliveries, of which one is the slowest percent
+	f := web.Figure{Label: q.T("webhooks.answers_in"), Value: "–", Href: href}
+	if t.Of == 0 {
+		return f
+	}
+	f.Value, f.Detail = q.T("unit.ms", t.Median.Milliseconds()), q.T("webhooks.answers_in.median", t.Of)
+	if t.Of >= enough {
+		f.Detail = q.T("webhooks.answers_in.slowest", q.T("unit.ms", t.Slowest.Milliseconds()))
+	}
+	return f
 }
 
 // statusFacts says where the deliveries of the last 24 hours stand, and what the newest open ones wait for.

@@ -164,6 +164,7 @@ func (s *Sender) observe(ctx context.Context, j *job, r *receiver, a *attempted,
 	case retry, postpone, holdInDatabase, holdLast:
 	}
 	deliveryTotal.WithLabelValues(result, strconv.Itoa(m.Attempt)).Inc()
+	s.counts.add(d.outcome)
 	end := a.at.Add(a.took)
 	if !m.CommittedAt.IsZero() {
 		observeLatency(ctx, j, a, d.outcome == success)

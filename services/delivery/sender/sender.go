@@ -78,6 +78,7 @@ type Sender struct {
 	results   *results
 	seen      *seen
 	passed    passes
+	counts    *counts
 	checks    chan check
 	tracer    trace.Tracer
 	log       *slog.Logger
@@ -94,7 +95,7 @@ func New(cfg Config, d *db.DB, client *kgo.Client, receivers *ReceiverCache) *Se
 	s := &Sender{
 		cfg: cfg, db: d, client: client, receivers: receivers, dead: deadletter.New(client), egress: egress.New(cfg.Egress),
 		sched: newScheduler(cfg.Queues, time.Now), results: newResults(cfg.Results, d, cfg.Log, time.Now),
-		seen: newSeen(maxSeen), checks: make(chan check, 1000), passed: passes{wake: make(chan struct{}, 1)}, tracer: cfg.tracer.Tracer("tradegrid/dispatch"),
+		seen: newSeen(maxSeen), checks: make(chan check, 1000), counts: newCounts(d, cfg.Log), passed: passes{wake: make(chan struct{}, 1)}, tracer: cfg.tracer.Tracer("tradegrid/dispatch"),
 		log: cfg.Log, now: time.Now, assignments: map[<-chan struct{}]*assignment{},
 	}
 	s.sched.later = func(q *receiverQueue, wait time.Duration) {
@@ -120,6 +121,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	background.Go(func() { s.checkLoop(work) })
 	background.Go(func() { s.passLoop(work) })
 	background.Go(func() { s.tickLoop(work) })
+	background.Go(func() { s.counts.run(work) })
 	err := kafka.Consume(ctx, kafka.ConsumerConfig{
 		Client: s.cfg.Client, Group: topics.Senders, Topics: []string{topics.Deliveries}, InstanceID: s.cfg.InstanceID,
 		Handle: s.handle, Opts: s.cfg.opts,

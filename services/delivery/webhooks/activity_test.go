@@ -169,3 +169,44 @@ func TestTryOnRealEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, previews, 1, "only what the caller may read")
 }
+
+// Shares say which events happened most among those that the caller may read, and how many of each a subscription gets as it is now,
+// although it is paused.
+func TestSharesOfEvents(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	s, by := r.service()
+	sub := uuid.MustParse(r.Do(t, "POST", subscriptions, `{"url":"`+hook+`","events":["order.*"],"filter":{"data.status":["new"]},"isActive":false}`).OK(201)["id"].(string))
+	shares := func(by access.Caller, limit int) webhooks.EventShares {
+		t.Helper()
+		got, err := s.Shares(t.Context(), by, sub, limit)
+		require.NoError(t, err)
+		return got
+	}
+	require.Empty(t, shares(by, 10))
+	at := time.Now().UTC().Add(-time.Hour).Truncate(time.Millisecond)
+	type order struct {
+		ID     uuid.UUID `json:"id"`
+		Status string    `json:"status"`
+	}
+	log := func(event, status string, after time.Duration) {
+		r.logAs(event, "system", uuid.New(), order{uuid.New(), status}, at.Add(after))
+	}
+	log("product.created", "new", 0)
+	for i, status := range []string{"paid", "new", "paid"} {
+		log("order.created", status, time.Duration(i+1)*time.Second)
+	}
+	log("order.updated", "new", 4*time.Second)
+	got := shares(by, 10)
+	require.Equal(t, []webhooks.EventShare{
+		{Event: "order.created", Happened: 3, Wanted: 1, Why: "filtered"}, {Event: "order.updated", Happened: 1, Wanted: 1},
+		{Event: "product.created", Happened: 1, Why: "not_subscribed"},
+	}, got.Names)
+	require.Equal(t, 5, got.Events)
+	require.True(t, at.Equal(got.Since), "%s", got.Since)
+	require.Equal(t, 2, shares(by, 2).Events, "the last ones")
+	narrow := access.Caller{Principal: &access.Principal{Company: by.Company, Scopes: access.Scopes{"catalog:read"}, Components: by.Components}}
+	require.Equal(t, []webhooks.EventShare{{Event: "product.created", Happened: 1, Why: "not_subscribed"}}, shares(narrow, 10).Names, "only what the caller may read")
+	_, err := s.Shares(t.Context(), access.Caller{Principal: &access.Principal{Company: setup(t).company(), Scopes: access.Scopes{"*:read"}}}, sub, 10)
+	require.Error(t, err, "of another company")
+}

@@ -114,6 +114,30 @@ func (s *Service) Subscribed(ctx context.Context, after tenant.ID) ([]tenant.ID,
 	return db.Collect(ctx, s.cfg.DB, "select companies with subscriptions", pgx.RowTo[tenant.ID], sqlSelectSubscribed, after)
 }
 
+const sqlSelectNames = `SELECT s.id, s.name, s.url FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i) JOIN webhook_subscriptions AS s ON s.company_id = u.c AND s.id = u.i`
+
+// SubscriptionsOf reads subscriptions of any companies by their ids: their ids, names and URLs alone.
+func (s *Service) SubscriptionsOf(ctx context.Context, keys []webhook.SubscriptionKey) (map[uuid.UUID]Subscription, error) {
+	companies, ids := make([]tenant.ID, len(keys)), make([]uuid.UUID, len(keys))
+	for i, k := range keys {
+		companies[i], ids[i] = k.Company, k.ID
+	}
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectNames, companies, ids)
+	if err != nil {
+		return nil, fmt.Errorf("select names of subscriptions: %w", err)
+	}
+	found := make(map[uuid.UUID]Subscription, len(keys))
+	var sub Subscription
+	_, err = pgx.ForEachRow(rows, []any{&sub.ID, &sub.Name, &sub.URL}, func() error {
+		found[sub.ID] = sub
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read names of subscriptions: %w", err)
+	}
+	return found, nil
+}
+
 // glance is what of a delivery says whether it is listed.
 type glance struct {
 	SubscriptionID, ID uuid.UUID

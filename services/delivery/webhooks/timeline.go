@@ -24,7 +24,7 @@ type EventTimeline struct {
 	RequestedAt *jsontype.Time     `json:"requestedAt" nullable:"true" doc:"when the request arrived; null when its id came from the client"`
 	TraceID     *string            `json:"traceId" nullable:"true" doc:"of the request's trace, if it was sampled"`
 	CommittedAt jsontype.Time      `json:"committedAt" doc:"of the transaction with the change"`
-	PublishedAt *jsontype.Time     `json:"publishedAt" nullable:"true" doc:"when the event had reached the topics"`
+	PublishedAt *jsontype.Time     `json:"publishedAt" nullable:"true" doc:"when the relay had the acknowledgement of Kafka; the router may have read the event a moment before"`
 	Deliveries  []TimelineDelivery `json:"deliveries" doc:"of the subscriptions that exist, in the order of their beginning"`
 }
 
