@@ -38,6 +38,8 @@ func (v *visitor) filledIn(p page) url.Values {
 		for _, a := range n.Attr {
 			at[a.Key] = a.Val
 		}
+		require.False(v.t, n.Data == "button" && at["hx-post"] != "" && at["hx-vals"] == "" && inherits(n, "hx-vals"),
+			"the value of the button %q is overwritten by the hx-vals that it inherits; set hx-vals=\"unset\" on it", at["value"])
 		_, checked := at["checked"]
 		switch name := at["name"]; {
 		case name == "" || name == "q" || (at["type"] == "checkbox" || at["type"] == "radio") && !checked:
@@ -50,6 +52,18 @@ func (v *visitor) filledIn(p page) url.Values {
 		}
 	}
 	return form
+}
+
+// inherits reports whether an element around one has an attribute.
+func inherits(n *html.Node, attribute string) bool {
+	for around := range n.Ancestors() {
+		for _, a := range around.Attr {
+			if a.Key == attribute {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // chosenIn is the value that a select sends.

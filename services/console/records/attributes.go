@@ -22,7 +22,7 @@ const attributePrefix = "attribute."
 
 // prepare reads what the form of a command needs beside the record: the row that it changes, and attributes.
 func (pages *Pages) prepare(ctx context.Context, q *web.Request, s *shown, c resources.Command, target string) error {
-	if c.Table != "" && q.Operation(c.Op).Method == http.MethodPatch {
+	if c.Table != "" && (q.Operation(c.Op).Method == http.MethodPatch || c.Due != nil) {
 		i := slices.IndexFunc(s.res.Tables, func(t resources.Table) bool { return t.Name == c.Table })
 		rows, _, err := pages.entries(ctx, q, *s, s.res.Tables[i])
 		if err != nil {

@@ -170,8 +170,12 @@ func (pages *Pages) commandForm(ctx context.Context, q *web.Request, s shown, c 
 		return web.Answer{}, err
 	}
 	for i, f := range fields {
-		if of := c.Due[f.Name]; of != "" && d.typed == nil {
-			fields[i].Value = q.Decimal(s.record.Number(of))
+		due := c.Due[f.Name]
+		if due == nil || d.typed != nil {
+			continue
+		}
+		if n := due(s.record, s.row); n != 0 {
+			fields[i].Value = q.Decimal(n)
 		}
 	}
 	title := q.T("records.do." + c.Name)
@@ -415,7 +419,11 @@ func (pages *Pages) next(q *web.Request, s shown, c resources.Command, raw web.J
 	if c.Ends {
 		return web.With(q.Path(s.res.Address), "done", "records_gone")
 	}
-	return web.With(s.address(q), "tab", c.Table+c.AddsTo, "done", "records")
+	done := "records"
+	if c.Name == "mail" {
+		done = "records_mail"
+	}
+	return web.With(s.address(q), "tab", c.Table+c.AddsTo, "done", done)
 }
 
 // bodyOf is the body of a command from its form.

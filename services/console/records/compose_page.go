@@ -209,6 +209,7 @@ func (c *composer) clientPart(ctx context.Context, fields []web.Field) (*clientP
 	others := slices.DeleteFunc(slices.Clone(fields), func(f web.Field) bool {
 		_, about := lines.Customer[f.Name]
 		if about {
+			f.Help = "" // which tells what a chosen client fills in
 			part.Fields = append(part.Fields, f)
 			part.Open = part.Open || f.Value != "" || f.Fault != ""
 		}

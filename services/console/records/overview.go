@@ -177,11 +177,11 @@ func withNames(ctx context.Context, r resources.Record, names *directories) (res
 	return out, nil
 }
 
-// gauges are what is done of what the record needs done, each with the command that does more of it.
+// gauges are what is done of what the record needs done, each with the command that does more of it, or leads to where it is given back.
 func (pages *Pages) gauges(q *web.Request, s shown) (all []web.Gauge) {
 	for _, g := range s.res.Gauges {
 		done, whole := g.Part(s.record)
-		if whole <= 0 {
+		if whole <= 0 && done <= 0 {
 			continue
 		}
 		show := func(v float64) string { return q.Number(strconv.FormatFloat(v, 'f', -1, 64)) }
@@ -190,18 +190,27 @@ func (pages *Pages) gauges(q *web.Request, s shown) (all []web.Gauge) {
 		}
 		one := web.Gauge{
 			Title: q.T("records.gauge." + g.Name), Text: q.T("records.gauge."+g.Name+".done", show(done), show(whole)), Left: show(max(whole-done, 0)),
-			Percent: int(min(max(done/whole, 0), 1) * 100),
+			Percent: int(min(max(done/max(whole, done), 0), 1) * 100), Do: pages.commandLink(q, s, g.Command),
 		}
 		if state := s.record.Text(g.State); state != "" {
 			one.Chip = value(q, resources.Column{Name: g.State, Kind: resources.AsState}, s.record).Chip
 		}
-		i := slices.IndexFunc(s.res.Commands, func(c resources.Command) bool { return c.Name == g.Command })
-		if i >= 0 && q.MayCall(s.res.Commands[i].Op) && (s.res.Commands[i].When == nil || s.res.Commands[i].When(s.record)) {
-			one.Do = &web.Link{Text: q.T("records.do." + g.Command), Href: s.address(q) + "/do/" + g.Command}
+		if g.Back != "" && done > whole {
+			one.Left, one.Chip = show(done-whole), &web.Chip{Text: q.T("records.gauge." + g.Name + ".back"), Kind: web.Warn}
+			one.Do = &web.Link{Text: q.T("records.gauge." + g.Name + ".give_back"), Href: web.With(s.address(q), "tab", g.Back)}
 		}
 		all = append(all, one)
 	}
 	return all
+}
+
+// commandLink leads to the form of a command; nil = the record, or the person, does not have it now.
+func (pages *Pages) commandLink(q *web.Request, s shown, name string) *web.Link {
+	i := slices.IndexFunc(s.res.Commands, func(c resources.Command) bool { return c.Name == name })
+	if i < 0 || !q.MayCall(s.res.Commands[i].Op) || s.res.Commands[i].When != nil && !s.res.Commands[i].When(s.record) {
+		return nil
+	}
+	return &web.Link{Text: q.T("records.do." + name), Href: s.address(q) + "/do/" + name}
 }
 
 // sumsBelow are the amounts of a document below its lines.

@@ -172,6 +172,7 @@ func (pages *Pages) listed(ctx context.Context, q *web.Request, s shown, name st
 	}
 	p.API = api
 	of, err := pages.rows(ctx, q, s, t, rows)
+	of.Empty.Action = pages.commandLink(q, s, t.First)
 	p.Sections = []section{{Title: q.T("records.tab." + t.Name), Links: pages.additions(q, s, t), Table: of}}
 	if t.All != "" && len(rows) > 0 {
 		p.More = &web.Link{Text: q.T("records.all", q.T("records.tab."+t.Name)), Href: web.With(q.Path(t.All), t.Where, s.id)}

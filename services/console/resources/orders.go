@@ -36,7 +36,7 @@ func orders() Resource {
 		Stages: []string{"new", "confirmed", "in_progress", "ready", "completed"},
 		Next:   []string{"move.confirmed", "ship", "pay", "move.completed"},
 		Gauges: []Gauge{
-			{Name: "payment", Part: paid, Amount: true, State: "paymentStatus", Command: "pay"},
+			{Name: "payment", Part: paid, Amount: true, State: "paymentStatus", Command: "pay", Back: "payments"},
 			{Name: "shipment", Part: shipped, State: "deliveryStatus", Command: "ship"},
 		},
 		Sums: sums(Sum{Name: "deliveryCost"}, Sum{Name: "returnedAmount", Less: true}, Sum{Name: "payable"}),
@@ -56,28 +56,28 @@ func orders() Resource {
 			lines(qty("reservedQty"), qty("shippedQty"), qty("returnedQty")),
 			taxes(),
 			{
-				Name: "payments", List: "listOrderPayments",
+				Name: "payments", List: "listOrderPayments", First: "pay",
 				Columns: []Column{
 					moment("paidAt"), state("kind"), word("method"), amount("amount"), amount("refundedAmount"), text("reference"),
 					text("note"),
 				},
 			},
 			{
-				Name: "shipments", List: "listShipments",
+				Name: "shipments", List: "listShipments", First: "ship",
 				Columns: []Column{
 					number("number"), moment("shippedAt"), state("status"), qty("totalQty"), text("warehouseName"), text("carrier"),
 					code("trackingNumber"),
 				},
 			},
 			{
-				Name: "returns", List: "listOrderReturns",
+				Name: "returns", List: "listOrderReturns", First: "give_back",
 				Columns: []Column{
 					number("number"), moment("returnedAt"), state("status"), qty("totalQty"), amount("amount"), amount("fee"), amount("total"),
 					amount("refundedAmount"), text("reason"), text("note"),
 				},
 			},
 			{
-				Name: "invoices", List: "listInvoices", Where: "orderId", All: "/invoices",
+				Name: "invoices", List: "listInvoices", Where: "orderId", All: "/invoices", First: "invoice",
 				Columns: []Column{number("number").Of("invoices", "id"), moment("issuedAt"), state("kind"), state("status"), date("dueDate"), text("buyerName"), amount("payable")},
 			},
 			{
@@ -90,7 +90,7 @@ func orders() Resource {
 			{
 				Name: "pay", Op: "createOrderPayment", Form: true,
 				Fields: []string{"amount", "method", "paidAt", "reference", "note"},
-				Due:    map[string]string{"amount": "amountDue"},
+				Due:    map[string]Due{"amount": func(r, _ Record) int64 { return r.Number("amountDue") }},
 				When:   func(r Record) bool { return r.Number("amountDue") > 0 },
 			},
 			{
@@ -120,7 +120,7 @@ func orders() Resource {
 			{Name: "mail", Op: "mailOrder", Form: true, Fields: []string{"document", "email"}},
 			{
 				Name: "refund_payment", Op: "refundOrderPayment", Table: "payments", Param: "paymentId", Form: true,
-				Fields: []string{"amount", "reason", "reference"},
+				Fields: []string{"amount", "reason", "reference"}, Due: map[string]Due{"amount": toRefund},
 				When: func(r Record) bool {
 					return r.Text("kind") == "payment" && r.Number("refundedAmount") < r.Number("amount")
 				},
@@ -168,6 +168,11 @@ func unfinished(r Record) bool { return len(r.Texts("allowedTransitions")) > 0 }
 func paid(r Record) (done, whole float64) {
 	due, whole := float64(r.Number("amountDue")), float64(r.Number("payable"))
 	return whole - due, whole
+}
+
+// toRefund is what a payment gives back of what was paid beyond what the order costs.
+func toRefund(r, payment Record) int64 {
+	return max(min(-r.Number("amountDue"), payment.Number("amount")-payment.Number("refundedAmount")), 0)
 }
 
 // shipped is how many of the goods of an order left.

@@ -195,8 +195,12 @@ type Table struct {
 	Sums    []string // columns that are added up
 	Sees    web.Area // area whose records these are; "" = that of the record
 	All     string   // address of the list of them all
+	First   string   // command that makes the first row, which an empty table offers
 	Brief   []string // columns that the overview shows of what an operation lists; nil = it has its tab only
 }
+
+// Due is the amount that a field begins with, in minor units; row is the row of the table that the command is of, nil for others. 0 = empty.
+type Due func(r, row Record) int64
 
 // Command is an operation that changes a record.
 type Command struct {
@@ -210,7 +214,7 @@ type Command struct {
 	Form       bool                // people fill in fields
 	Page       string              // address below that of the record: a page of another package does it; "" = none
 	Fields     []string            // that the form asks for, in order; nil = all that people fill in
-	Due        map[string]string   // fields with amounts that begin with an amount of the record
+	Due        map[string]Due      // fields with amounts that begin with what is due
 	Rows       *RowsInput          // quantities of lines that the form asks for
 	Attributes *AttributesInput    // values of attributes that the form asks for
 	Danger     bool
@@ -230,6 +234,7 @@ type Gauge struct {
 	Amount  bool
 	State   string // field
 	Command string // that does more of it
+	Back    string // table whose rows give back what was done beyond the whole; "" = none
 }
 
 // Sum is an amount of a document, beside its lines.
