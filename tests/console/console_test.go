@@ -182,45 +182,32 @@ const layoutShift = `new Promise(done => {
   requestAnimationFrame(() => setTimeout(() => done(sum), 50));
 })`
 
-// look opens a page wide and narrow, photographs it in light and dark, and lets axe-core look at each.
+// look opens a page narrow and wide, and looks at it.
 func (b *browser) look(name, address string) {
 	b.t.Helper()
-	for _, form := range []struct{ width, height int64 }{{390, 844}, {1280, 900}} {
+	for _, form := range forms {
 		b.scheme("light")
 		b.run(chromedp.EmulateViewport(form.width, form.height), chromedp.Navigate(address))
-		title := fmt.Sprintf("%s-%d", name, form.width)
-		if get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
-			b.t.Errorf("%s scrolls sideways", title)
-		}
 		moved := get(b, chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise))
 		if moved > 0.01 { // on a busy machine, the size of the window may have come after the page
 			b.run(chromedp.Navigate(address))
 			moved = min(moved, get(b, chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise)))
 		}
 		if moved > 0.01 {
-			b.t.Errorf("%s moves while it loads: layout shift %.3f", title, moved)
+			b.t.Errorf("%s-%d moves while it loads: layout shift %.3f", name, form.width, moved)
 		}
 		get(b, chromedp.Evaluate[bool](b.axe+`;true`))
-		for _, scheme := range []string{"light", "dark"} {
-			b.scheme(scheme)
-			b.inspect(fmt.Sprintf("%s-%s-%d", name, scheme, form.width))
-		}
+		b.inspect(name, form.width)
 	}
 }
 
-// lookHere looks at the page as it is now, wide and narrow, in light and dark.
+// lookHere looks at the page as it is now, narrow and wide.
 func (b *browser) lookHere(name string) {
 	b.t.Helper()
 	get(b, chromedp.Evaluate[bool](b.axe+`;true`))
-	for _, form := range []struct{ width, height int64 }{{390, 844}, {1280, 900}} {
+	for _, form := range forms {
 		b.run(chromedp.EmulateViewport(form.width, form.height))
-		if get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
-			b.t.Errorf("%s-%d scrolls sideways", name, form.width)
-		}
-		for _, scheme := range []string{"light", "dark"} {
-			b.scheme(scheme)
-			b.inspect(fmt.Sprintf("%s-%s-%d", name, scheme, form.width))
-		}
+		b.inspect(name, form.width)
 	}
 }
 
@@ -235,10 +222,20 @@ func (b *browser) scheme(name string) {
 	}))
 }
 
-// violations are what axe-core finds. It takes a target that a bar at the edge of the window covers in part for a small one, so it looks
-// again where the page can be scrolled to.
+// forms are the sizes of windows that pages are looked at in.
+var forms = []struct{ width, height int64 }{{390, 844}, {1280, 900}} //nolint:gochecknoglobals // a table
+
+// schemes are what a page is looked at in, and which rules of axe-core ask it. The schemes differ in their colours only (light-dark() of the
+// sheets takes nothing else, see TestSchemesDifferInColoursOnly), so what does not depend on colours is asked once.
+var schemes = []struct{ name, rules string }{ //nolint:gochecknoglobals // a table
+	{"light", `"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"`},
+	{"dark", `"color-contrast", "link-in-text-block"`},
+}
+
+// violations are what axe-core finds by rules. It takes a target that a bar at the edge of the window covers in part for a small one, so it
+// looks again where the page can be scrolled to. What passes is not described.
 const violations = `(async () => {
-  const all = (await axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})).violations;
+  const all = (await axe.run({runOnly: [%s], resultTypes: ["violations"]})).violations;
   for (const small of all.filter((v) => v.id === "target-size")) {
     const left = [];
     for (const node of small.nodes) {
@@ -253,15 +250,22 @@ const violations = `(async () => {
   return all.filter((v) => v.nodes.length);
 })()`
 
-// inspect lets axe-core look at the page as it is now, and photographs it.
-func (b *browser) inspect(name string) {
+// inspect looks at the page as it is now in light and dark, lets axe-core look at it, and photographs it.
+func (b *browser) inspect(page string, width int64) {
 	b.t.Helper()
-	found := get(b, chromedp.Evaluate[[]violation](violations, chromedp.EvalAwaitPromise))
-	b.keep(name, get(b, chromedp.FullScreenshot(90)))
-	for _, v := range found {
-		b.t.Errorf("%s: %s: %s", name, v.ID, v.Help)
-		for _, n := range v.Nodes {
-			b.t.Logf("  %s", n.HTML)
+	if get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
+		b.t.Errorf("%s-%d scrolls sideways", page, width)
+	}
+	for _, scheme := range schemes {
+		name := fmt.Sprintf("%s-%s-%d", page, scheme.name, width)
+		b.scheme(scheme.name)
+		found := get(b, chromedp.Evaluate[[]violation](fmt.Sprintf(violations, scheme.rules), chromedp.EvalAwaitPromise))
+		b.keep(name, get(b, chromedp.FullScreenshot(90)))
+		for _, v := range found {
+			b.t.Errorf("%s: %s: %s", name, v.ID, v.Help)
+			for _, n := range v.Nodes {
+				b.t.Logf("  %s", n.HTML)
+			}
 		}
 	}
 }
