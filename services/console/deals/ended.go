@@ -16,7 +16,7 @@ const (
 
 // ending is when deals ended: from From, and before To.
 type ending struct {
-	From, To  time.Time
+	From, To time.Time
 	from, to string // days
 }
 
