@@ -205,7 +205,7 @@ func TestConsoleFindsEvents(t *testing.T) {
 	client, _ := p.call(s, p.external, http.MethodPost, "/clients", `{"kind":"individual","displayName":"Ada Moss"}`)["id"].(string)
 	p.log(s, "client.created", "client", uuid.MustParse(client), owner, `{"name":"Ada Moss"}`)
 	ofPerson := v.get(root + "?actor=" + owner)
-	require.Contains(t, ofPerson, "client Ada Moss", "what a person did in the console")
+	require.Contains(t, ofPerson, "Client Ada Moss", "what a person did in the console")
 	require.NotContains(t, ofPerson, event)
 	require.Contains(t, ofPerson, `<option value="`+owner+`" selected>`, "a person is chosen by name")
 	require.Contains(t, ofPerson, s.name+" (token)</option>", "so is a token")
