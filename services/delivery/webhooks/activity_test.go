@@ -171,12 +171,14 @@ func TestTryOnRealEvents(t *testing.T) {
 }
 
 // Shares say which events happened most among those that the caller may read, and how many of each a subscription gets as it is now,
-// although it is paused.
+// although the platform has disabled it.
 func TestSharesOfEvents(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	s, by := r.service()
-	sub := uuid.MustParse(r.Do(t, "POST", subscriptions, `{"url":"`+hook+`","events":["order.*"],"filter":{"data.status":["new"]},"isActive":false}`).OK(201)["id"].(string))
+	sub := uuid.MustParse(r.Do(t, "POST", subscriptions, `{"url":"`+hook+`","events":["order.*"],"filter":{"data.status":["new"]}}`).OK(201)["id"].(string))
+	_, err := r.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET status = 'disabled' WHERE company_id = $1 AND id = $2`, r.company(), sub)
+	require.NoError(t, err)
 	shares := func(by access.Caller, limit int) webhooks.EventShares {
 		t.Helper()
 		got, err := s.Shares(t.Context(), by, sub, limit)
@@ -207,6 +209,6 @@ func TestSharesOfEvents(t *testing.T) {
 	require.Equal(t, 2, shares(by, 2).Events, "the last ones")
 	narrow := access.Caller{Principal: &access.Principal{Company: by.Company, Scopes: access.Scopes{"catalog:read"}, Components: by.Components}}
 	require.Equal(t, []webhooks.EventShare{{Event: "product.created", Happened: 1, Why: "not_subscribed"}}, shares(narrow, 10).Names, "only what the caller may read")
-	_, err := s.Shares(t.Context(), access.Caller{Principal: &access.Principal{Company: setup(t).company(), Scopes: access.Scopes{"*:read"}}}, sub, 10)
+	_, err = s.Shares(t.Context(), access.Caller{Principal: &access.Principal{Company: setup(t).company(), Scopes: access.Scopes{"*:read"}}}, sub, 10)
 	require.Error(t, err, "of another company")
 }
