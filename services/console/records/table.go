@@ -159,8 +159,11 @@ func headOf(q *web.Request, in listQuery, c resources.Column) web.Column {
 
 // label is the head of a column; amounts name their currency.
 func label(q *web.Request, c resources.Column) string {
-	if c.Kind == resources.AsAmount {
+	switch c.Kind {
+	case resources.AsAmount:
 		return q.Label(c.Name) + ", " + q.Company.Currency
+	case resources.AsFieldValue:
+		return q.T("records.changed." + c.Name)
 	}
 	return q.Label(c.Name)
 }
