@@ -265,3 +265,28 @@ func TestOrdersAreRepeatedAndPaid(t *testing.T) {
 	form = owner.filledIn(page)
 	require.Equal(t, []string{"Kim", product, "2"}, []string{form.Get("customerName"), form.Get("ref.0"), form.Get("qty.0")})
 }
+
+// An order that was paid beyond what it costs leads to its payments, and a refund begins with what is due back.
+func TestOrdersSayWhatIsToRefund(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	made := p.call(own, p.external, http.MethodPost, "/orders", `{"customerName":"Ada Moss","items":[{"kind":"custom","name":"Gift wrap","qty":5,"unitPrice":400}]}`)
+	order, _ := made["id"].(string)
+	lines, _ := made["lines"].([]any)
+	line, _ := lines[0].(map[string]any)["id"].(string)
+	payments := owner.ask(http.MethodGet, root+"/orders/"+order+"?tab=payments", nil)
+	require.Contains(t, payments.body, "/do/pay", "the empty table leads to the first payment")
+	payment, _ := p.call(own, p.external, http.MethodPost, "/orders/"+order+"/payments", `{"amount":2000,"method":"cash"}`)["id"].(string)
+	p.call(own, p.external, http.MethodPost, "/orders/"+order+"/status/confirmed", "{}")
+	p.call(own, p.external, http.MethodPost, "/orders/"+order+"/status/completed", "{}")
+	p.call(own, p.external, http.MethodPost, "/orders/"+order+"/returns", `{"items":[{"orderLineId":"`+line+`","qty":2}]}`)
+
+	page := owner.ask(http.MethodGet, root+"/orders/"+order, nil)
+	require.Regexp(t, `(?s)to refund</span>.*<b class="big">8\.00\x{a0}USD</b>.*href="[^"]*tab=payments">Refund`, page.body)
+	page = owner.ask(http.MethodGet, root+"/orders/"+order+"/do/refund_payment?part="+payment, nil)
+	require.Regexp(t, `name="amount" value="8\.00"`, page.body)
+	told := owner.ask(http.MethodGet, root+"/audit", nil)
+	require.NotContains(t, told.body, ">2000<", "amounts are not in minor units")
+}

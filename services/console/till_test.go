@@ -148,7 +148,7 @@ func TestTheCounterTakesGoodsBack(t *testing.T) {
 	back := sell + "/returns"
 	require.Contains(t, cashier.ask(http.MethodGet, back+"?number=99999", nil).body, "There is no receipt 99999.")
 	page := cashier.ask(http.MethodGet, back+"?number="+number, nil)
-	require.Contains(t, page.body, "3 at 20.00 can come back")
+	require.Contains(t, page.body, "up to 3 at 20.00 each")
 	form = cashier.filledIn(page)
 	page = cashier.ask(http.MethodPost, back, form)
 	require.Equal(t, http.StatusUnprocessableEntity, page.status)

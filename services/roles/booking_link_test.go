@@ -77,7 +77,7 @@ func TestPageOfABooking(t *testing.T) {
 	g := newGuest(t, "de-AT")
 	page := g.ask("GET", g.page, "")
 	require.Equal(t, 200, page.Status, page.Raw)
-	for _, want := range []string{`<html lang="de">`, "Ihre Buchung", "Nordic &lt;b&gt;Cycles", "Bo &lt;i&gt;Corvane", "Ann", "noch nicht bestätigt", `name="robots" content="noindex`, " Uhr CE"} {
+	for _, want := range []string{`<html lang="de">`, "Ihr Termin", "Nordic &lt;b&gt;Cycles", "Bo &lt;i&gt;Corvane", "Ann", "noch nicht bestätigt", `name="robots" content="noindex`, " Uhr CE"} {
 		require.Contains(t, page.Raw, want)
 	}
 	for _, not := range []string{"<script", "Cleo", "+49", "http://", "https://"} {
@@ -93,7 +93,7 @@ func TestPageOfABooking(t *testing.T) {
 		got := g.ask("GET", g.page+query, "")
 		require.Equal(t, 200, got.Status, got.Raw)
 		require.NotContains(t, got.Raw, "Cleo")
-		require.NotContains(t, got.Raw, "Die Buchung ist storniert")
+		require.NotContains(t, got.Raw, "Der Termin ist storniert")
 	}
 	require.Equal(t, 200, g.ask("HEAD", g.page, "").Status)
 	require.Equal(t, before, g.booking(), "opening a link changes nothing")
@@ -102,7 +102,7 @@ func TestPageOfABooking(t *testing.T) {
 	done := g.ask("POST", g.page, g.form(page, "confirm").Encode())
 	require.Equal(t, []any{303, g.page + "?done=confirm"}, []any{done.Status, done.Header.Get("Location")})
 	page = g.ask("GET", g.page+"?done=confirm", "")
-	require.Contains(t, page.Raw, "Die Buchung ist bestätigt.")
+	require.Contains(t, page.Raw, "Der Termin ist bestätigt.")
 	require.NotContains(t, page.Raw, `value="confirm"`)
 
 	free := g.ask("GET", g.page+"?from="+before["startAt"].(string)[:10], "")
@@ -126,7 +126,7 @@ func TestPageOfABooking(t *testing.T) {
 
 	require.Equal(t, 303, g.ask("POST", g.page, g.form(g.ask("GET", g.page, ""), "cancel").Encode()).Status)
 	require.Equal(t, "cancelled", g.booking()["status"])
-	require.Contains(t, g.ask("GET", g.page+"?done=cancel", "").Raw, "Die Buchung ist storniert.")
+	require.Contains(t, g.ask("GET", g.page+"?done=cancel", "").Raw, "Der Termin ist storniert.")
 }
 
 func TestStrangersGetNothingOfBookings(t *testing.T) {

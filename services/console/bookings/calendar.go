@@ -62,7 +62,7 @@ type outcome struct {
 // fill reads the page.
 func (pages *Pages) fill(ctx context.Context, q *web.Request, s state, o outcome) (calendarPage, error) {
 	p := calendarPage{Live: web.Renews(ctx, q.Path("/live/bookings"), pages.changes(q)), Fault: o.fault, Said: o.said}
-	p.Header = web.Header{Title: s.day.long(q)}
+	p.Header = web.Header{Title: web.Sentence(s.day.long(q))}
 	first, days, step := s.day, 1, 1
 	if s.view == viewWeek {
 		first, days, step = s.day.monday(), 7, 7

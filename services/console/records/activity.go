@@ -3,8 +3,11 @@ package records
 import (
 	"context"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/access"
@@ -80,18 +83,31 @@ func (pages *Pages) Tell(ctx context.Context, q *web.Request, changes []audit.Ch
 type deed struct {
 	verb   string // made, edited, removed or done
 	res    resources.Resource
-	part   bool   // it changes a part of the record, such as a payment, which is what the change is of
-	one    string // what people call the record without its name
-	what   string // what is done to it, of the verb done
-	answer *httpapi.Shape
+	part   bool             // it changes a part of the record, such as a payment, which is what the change is of
+	one    string           // what people call the record without its name
+	what   string           // what is done to it, of the verb done
+	other  bool             // it makes another record, such as a shipment, whose number the change has
+	shapes []*httpapi.Shape // objects that may have the fields of a change, in the order in which they are asked
+}
+
+// shape describes a field of a change.
+func (d deed) shape(name string) (httpapi.Shape, bool) {
+	for _, s := range d.shapes {
+		if f, ok := s.Field(name); ok {
+			return f, true
+		}
+	}
+	return httpapi.Shape{}, false
 }
 
 // madeBy finds out what an operation does.
 func (pages *Pages) madeBy(q *web.Request, operation string) deed {
 	for _, res := range pages.resources {
 		d := deed{res: res, one: res.One(q)}
+		var whole *httpapi.Shape
 		if res.Get != "" {
-			d.answer = q.Operation(res.Get).Answer
+			whole = q.Operation(res.Get).Answer
+			d.shapes = []*httpapi.Shape{whole}
 		}
 		if operation == res.Create && operation != "" {
 			d.verb = "made"
@@ -101,7 +117,12 @@ func (pages *Pages) madeBy(q *web.Request, operation string) deed {
 			if c.Op != operation {
 				continue
 			}
+			op := q.Operation(operation)
 			d.part = c.Param != "" && c.Table != "" || c.AddsTo != ""
+			d.other = op.Method == http.MethodPost && another(op.Answer, whole)
+			if d.shapes = append(d.shapes, op.Body); d.part || d.other {
+				d.shapes = []*httpapi.Shape{op.Answer, op.Body}
+			}
 			if d.verb = "done"; c.Name == "edit" {
 				d.verb = "edited"
 			}
@@ -114,11 +135,24 @@ func (pages *Pages) madeBy(q *web.Request, operation string) deed {
 	for _, dir := range resources.Directories() {
 		for _, of := range append([]resources.Directory{dir}, dir.Parts...) {
 			if verb := verbs[slices.Index([]string{of.Create, of.Update, of.Remove}, operation)+1]; verb != "" {
-				return deed{verb: verb, one: q.T("directory." + of.Name), answer: q.AdminOperation(of.Get).Answer}
+				return deed{verb: verb, one: q.T("directory." + of.Name), shapes: []*httpapi.Shape{q.AdminOperation(of.Get).Answer}}
 			}
 		}
 	}
-	return deed{verb: "done", what: q.Named("operation."+operation, operation)}
+	d := deed{verb: "done", what: q.Named("operation."+operation, operation)}
+	if slices.ContainsFunc(q.Operations(), func(op httpapi.Op) bool { return op.ID == operation }) {
+		op := q.Operation(operation)
+		d.shapes = []*httpapi.Shape{op.Answer, op.Body}
+	}
+	return d
+}
+
+// another reports whether an operation answers with an object of another kind than a record.
+func another(answer, of *httpapi.Shape) bool {
+	if answer == nil || of == nil || answer.Type != "object" {
+		return false
+	}
+	return !slices.EqualFunc(answer.Fields, of.Fields, func(a, b httpapi.Shape) bool { return a.Name == b.Name })
 }
 
 // verbs are those of the operations of a directory; the first is of others.
@@ -126,6 +160,9 @@ var verbs = []string{"", "made", "edited", "removed"}
 
 // said is the deed in a sentence, and whether that has all that was changed.
 func (d deed) said(q *web.Request, name string, fields []web.ToldField) (text string, whole bool) {
+	if d.other && name != "" {
+		return q.T("activity.done", d.one, q.T("records.numbered", d.what, name)), false
+	}
 	of := strings.TrimSpace(d.one + " " + name)
 	if d.res.Title == "number" && name != "" && !d.part {
 		of = q.T("records.numbered", d.one, name)
@@ -173,14 +210,12 @@ func (pages *Pages) changed(ctx context.Context, q *web.Request, d deed, c audit
 
 // text is a field of a change for people: by its kind in the record, or else as it is. An id is named where a directory knows it.
 func (pages *Pages) text(ctx context.Context, q *web.Request, d deed, r resources.Record, name string, names *directories) (string, error) {
-	if r[name] == nil {
+	if _, object := r[name].(map[string]any); object || r[name] == nil {
 		return "", nil
 	}
 	c := resources.Column{Name: name}
-	if d.answer != nil {
-		if shape, ok := d.answer.Field(name); ok {
-			c.Kind, _ = kindOf(shape)
-		}
+	if shape, ok := d.shape(name); ok {
+		c.Kind, _ = kindOf(shape)
 	}
 	if _, entry := resources.ChoicesOf(name); entry {
 		c.Kind = resources.AsEntry
@@ -195,7 +230,7 @@ func (pages *Pages) text(ctx context.Context, q *web.Request, d deed, r resource
 		return cell.At.Short(), nil
 	case list && len(r.Records(name)) > 0:
 		return q.T("activity.entries", len(r.Records(name))), nil
-	case cell.Code:
+	case cell.Code || uuid.Validate(cell.Text) == nil:
 		return "", nil // an id that has no name
 	}
 	return cell.Text, nil

@@ -232,11 +232,12 @@ func (pages *Pages) table(ctx context.Context, q *web.Request, s shown, t resour
 		}
 		var row []web.Cell
 		for _, c := range columns {
-			c, r := ofField(q, s.res, c, r)
-			cell, err := pages.cell(ctx, q, c, r, s.names)
+			of, r := ofField(q, s.res, c, r)
+			cell, err := pages.cell(ctx, q, of, r, s.names)
 			if err != nil {
 				return out, err
 			}
+			cell.Num = cell.Num && c.Kind != resources.AsFieldValue
 			cell.Sub, cell.Also = r.Text(c.Under), cmp.Or(r.Text(c.Unit), cell.Also)
 			row = append(row, cell)
 		}

@@ -185,7 +185,6 @@ func tableOf(q *web.Request, items []warehouse.StockItem, shares bool) web.Table
 		Label: q.T("stock.title"),
 		Columns: []web.Column{
 			{Text: q.T("stock.product")},
-			{Text: q.T("stock.sku")},
 			{Text: q.T("stock.qty"), Num: true},
 			{Text: q.T("stock.reserved"), Num: true},
 			{Text: q.T("stock.available"), Num: true},
@@ -202,8 +201,10 @@ func tableOf(q *web.Request, items []warehouse.StockItem, shares bool) web.Table
 		if i.VariantSKU != nil {
 			sku = *i.VariantSKU
 		}
+		name := web.LinkTo(i.ProductName, q.Path("/stock/"+i.ProductID.String()))
+		name.Sub = sku
 		row := []web.Cell{
-			web.LinkTo(i.ProductName, q.Path("/stock/"+i.ProductID.String())), web.Code(sku, ""), qty(q, i.Qty), qty(q, i.Reserved), qty(q, i.Available), point(q, i.ReorderPoint), stateOf(q, i.Levels),
+			name, qty(q, i.Qty), qty(q, i.Reserved), qty(q, i.Available), point(q, i.ReorderPoint), stateOf(q, i.Levels),
 		}
 		if shares {
 			row = append(row, web.Text(sharesOf(q, i.Warehouses)))

@@ -123,3 +123,17 @@ func TestHiddenIsHidden(t *testing.T) {
 		}
 	}
 }
+
+// What a page loads behind itself keeps its title: htmx takes that of the answer.
+func TestLoadedPartsKeepTheTitle(t *testing.T) {
+	t.Parallel()
+	tag := regexp.MustCompile(`<[a-z][^>]*hx-trigger="load"[^>]*>`)
+	var found int
+	for name, text := range sources(t) {
+		for _, one := range tag.FindAllString(text, -1) {
+			found++
+			require.Contains(t, one, "ignoreTitle:true", "in %s: a part that is loaded gives the page its title; write hx-swap=\"outerHTML ignoreTitle:true\"", name)
+		}
+	}
+	require.NotZero(t, found)
+}
