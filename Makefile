@@ -45,6 +45,10 @@ AGAIN       ?=
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
+.PHONY: quick-build
+quick-build: # prints the flags of quick builds
+	@$(QUICK_BUILD); echo "$$GOFLAGS"
+
 .PHONY: build
 build: ## build the one binary into bin/
 	$(GO) build -buildvcs=false -ldflags "-X github.com/tradegrid/tradegrid/services/roles.Release=$(RELEASE) -X github.com/tradegrid/tradegrid/services/roles.commit=$(COMMIT)" -o $(BIN) ./cmd/tradegrid
