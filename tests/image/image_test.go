@@ -119,6 +119,7 @@ func TestProgramIsStaticForAnotherArchitecture(t *testing.T) {
 		build := exec.CommandContext(t.Context(), "sh", goBuild(t, arch)...)
 		build.Args[2] = strings.Replace(build.Args[2], "/out/tradegrid", out, 1)
 		build.Dir = root
+		build.Env = append(os.Environ(), "GOFLAGS=") // as in the image, whatever flags this machine builds with
 		said, err := build.CombinedOutput()
 		require.NoError(t, err, string(said))
 		info, err := exec.CommandContext(t.Context(), "go", "version", "-m", out).Output()

@@ -318,7 +318,9 @@ func TestStepsDoNotHoldUpStarts(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Equal(t, 1, tries)
+	if !dbtest.Chaotic() {
+		require.Equal(t, 1, tries)
+	}
 }
 
 func TestOpenJobsOfACompanyAreLimited(t *testing.T) {
