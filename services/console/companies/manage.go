@@ -222,5 +222,5 @@ func count(q *web.Request, n *int64) web.Cell {
 	if n == nil {
 		return web.Number("–")
 	}
-	return web.Number(q.Number(strconv.FormatInt(*n, 10)))
+	return web.Number(q.Count(*n))
 }

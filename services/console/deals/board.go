@@ -3,7 +3,6 @@ package deals
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
@@ -184,9 +183,9 @@ func endedIn(q *web.Request, s deals.Stage, sum deals.StageSum) ended {
 // figures are how many deals a stage has, and what they add up to.
 func figures(q *web.Request, s deals.StageSum) (count, sum string) {
 	if s.Many {
-		return q.T("deals.many", q.Number(strconv.Itoa(deals.MaxSummed))), ""
+		return q.T("deals.many", q.Count(int64(deals.MaxSummed))), ""
 	}
-	return q.Number(strconv.FormatInt(s.Count, 10)), q.Money(int64(s.Total))
+	return q.Count(s.Count), q.Money(int64(s.Total))
 }
 
 // lead says in a sentence what is open, and how much of it has been in its stage for too long.
@@ -197,9 +196,9 @@ func lead(q *web.Request, stages []deals.Stage, sums []deals.StageSum, late int)
 			open, total, many = open+sums[i].Count, total+int64(sums[i].Total), many || sums[i].Many
 		}
 	}
-	n := &web.Note{Title: q.T("deals.open", q.Number(strconv.FormatInt(open, 10)), q.Money(total))}
+	n := &web.Note{Title: q.T("deals.open", q.Count(open), q.Money(total))}
 	if many {
-		n.Title = q.T("deals.open.many", q.Number(strconv.FormatInt(open, 10)))
+		n.Title = q.T("deals.open.many", q.Count(open))
 	}
 	if late > 0 {
 		n.Text = q.T("deals.late", late)

@@ -2,7 +2,6 @@ package home
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/jsontype"
 	"github.com/tradegrid/tradegrid/services/console/web"
@@ -57,7 +56,7 @@ func (d *day) orderCount(q *web.Request) *web.Figure {
 		}
 	}
 	return &web.Figure{
-		Label: q.T("home.orders"), Value: count(q, now), Detail: q.T("home.count.was", weekday(q), count(q, was)),
+		Label: q.T("home.orders"), Value: q.Count(now), Detail: q.T("home.count.was", weekday(q), q.Count(was)),
 		Href: web.With(q.Path("/orders"), "dateFrom", web.Instant(from), "dateTo", web.Instant(to), "status", "new,confirmed,in_progress,ready,completed"),
 	}
 }
@@ -68,7 +67,7 @@ func (d *day) bookingCount(q *web.Request) *web.Figure {
 	}
 	_, from, to := today(q)
 	f := &web.Figure{
-		Label: q.T("home.bookings"), Value: count(q, total(d.today)), Detail: q.T("home.bookings.over"),
+		Label: q.T("home.bookings"), Value: q.Count(total(d.today)), Detail: q.T("home.bookings.over"),
 		Href: web.With(q.Path("/bookings/list"), "dateFrom", web.Instant(from), "dateTo", web.Instant(to), "status", "pending,confirmed,completed,no_show"),
 	}
 	if total(d.today) == 0 {
@@ -102,7 +101,7 @@ func (d *day) averageSale(q *web.Request) *web.Figure {
 	if n == 0 {
 		return f
 	}
-	f.Value, f.Detail = q.Money(sum/n), q.T("home.average.of", count(q, n))
+	f.Value, f.Detail = q.Money(sum/n), q.T("home.average.of", q.Count(n))
 	if nWas == 0 {
 		return f
 	}
@@ -114,8 +113,6 @@ func (d *day) averageSale(q *web.Request) *web.Figure {
 	}
 	return f
 }
-
-func count(q *web.Request, n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
 
 // methods is the money that came in today, by how it was paid.
 type methods struct {

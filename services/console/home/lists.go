@@ -23,7 +23,7 @@ func (d *day) latestOrders(q *web.Request) *listing {
 		client = client.Pictured(web.Face(client.Text))
 		client.Sub = q.At(o.CreatedAt.Std()).Short()
 		l.Table.Rows = append(l.Table.Rows, []web.Cell{
-			web.LinkTo(count(q, o.Number), q.Path("/orders/"+o.ID.String())), client, state(q, o.Status), state(q, o.PaymentStatus), web.Number(q.Amount(int64(o.Payable))),
+			web.LinkTo(q.Count(o.Number), q.Path("/orders/"+o.ID.String())), client, state(q, o.Status), state(q, o.PaymentStatus), web.Number(q.Amount(int64(o.Payable))),
 		})
 	}
 	return l

@@ -106,7 +106,7 @@ func (p *jobPage) running(q *web.Request, r job.Record, s summary, at string) {
 	p.Cancel = &web.Action{Text: q.T("imports.cancel"), Post: at + "/cancel"}
 }
 
-func decimal(q *web.Request, n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
+func decimal(q *web.Request, n int64) string { return q.Count(n) }
 
 // shownFaults is how many rows that were refused a page shows.
 const shownFaults = 100

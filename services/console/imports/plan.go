@@ -35,7 +35,7 @@ func planOf(q *web.Request, res resources.Resource, p imports.Preview, file stri
 		}
 		out.Columns = append(out.Columns, column)
 	}
-	rows := q.Number(strconv.Itoa(p.Rows))
+	rows := q.Count(int64(p.Rows))
 	out.Lead = q.T("imports.lead", rows, known, len(p.Columns))
 	if len(p.Errors) == 0 {
 		out.Button = q.T("imports.check", rows)

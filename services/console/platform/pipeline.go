@@ -109,7 +109,7 @@ func oldest(q *web.Request, s operations.Pipeline) time.Duration {
 	return max(q.Now.Sub(*s.OutboxOldest), 0)
 }
 
-func number(q *web.Request, n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
+func number(q *web.Request, n int64) string { return q.Count(n) }
 
 func figures(q *web.Request, s operations.Pipeline) []web.Figure {
 	var open int64

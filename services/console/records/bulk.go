@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -305,7 +304,7 @@ func (pages *Pages) tell(q *web.Request, in listQuery, b resources.Bulk, changes
 			done = append(done, back[r.Index])
 		}
 	}
-	out.Text = q.T("records.bulk.done", q.T("records.bulk."+b.Name), q.Number(strconv.Itoa(len(results)-failed)))
+	out.Text = q.T("records.bulk.done", q.T("records.bulk."+b.Name), q.Count(int64(len(results)-failed)))
 	if raw, err := json.Marshal(done); err == nil && b.Undo && len(done) > 0 {
 		out.Undo = &web.Action{Text: q.T("records.compose.undo"), Post: q.Path(in.res.Address + "/bulk"), Small: true, Values: map[string]string{
 			"do": doUndo, "of": b.Name, "back": string(raw), "query": in.values().Encode(), "key": uuid.NewString(),

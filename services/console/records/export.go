@@ -113,7 +113,7 @@ func (pages *Pages) jobProgress(ctx context.Context, q *web.Request) (web.Answer
 	}
 	p := progressPage{Header: web.Header{Title: q.T("records.job")}}
 	back := pages.backOf(q, &p)
-	count := q.Number(strconv.FormatInt(started.Processed, 10))
+	count := q.Count(started.Processed)
 	switch started.Status {
 	case "done":
 		p.Note, p.Bar, p.Back = web.Note{Kind: web.Good, Title: q.T("records.job.done"), Text: q.T("records.export.done.text", count)}, "100", back
@@ -187,7 +187,7 @@ func indexOf(all []resources.Resource, name string) int {
 
 // showProgress says how far the job is, and what one may do.
 func (pages *Pages) showProgress(q *web.Request, export job.Record, p *progressPage) {
-	at, count := q.Path("/exports/"+export.ID.String()), q.Number(strconv.FormatInt(export.Processed, 10))
+	at, count := q.Path("/exports/"+export.ID.String()), q.Count(export.Processed)
 	switch export.Status {
 	case "done":
 		p.Note, p.Bar = web.Note{Kind: web.Good, Title: q.T("records.export.done"), Text: q.T("records.export.done.text", count)}, "100"

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"net/url"
-	"strconv"
 
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
 	"github.com/tradegrid/tradegrid/pkg/store/list"
@@ -78,7 +77,7 @@ func (pages *Pages) showList(ctx context.Context, q *web.Request, in listQuery, 
 		p.Table.Empty = web.Empty{Title: q.T("records.none.unread"), Text: q.T("records.none.unread.text")}
 	}
 	if found.Total != nil {
-		p.Total = q.Number(strconv.FormatInt(*found.Total, 10))
+		p.Total = q.Count(*found.Total)
 		p.Count = q.T("records.count", p.Total)
 	}
 	if found.Next != "" {

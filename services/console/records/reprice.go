@@ -110,7 +110,7 @@ func (pages *Pages) previewPrices(ctx context.Context, q *web.Request, c chosen,
 			return web.Answer{}, err
 		default:
 			p.Table = pages.priceTable(q, preview)
-			p.Button = q.T("records.bulk.reprice.go") + " (" + q.Number(strconv.FormatInt(preview.Count, 10)) + ")"
+			p.Button = q.T("records.bulk.reprice.go") + " (" + q.Count(preview.Count) + ")"
 			if int64(len(preview.Items)) < preview.Count {
 				p.More = q.T("records.bulk.first", len(preview.Items), preview.Count)
 			}

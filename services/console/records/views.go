@@ -111,7 +111,7 @@ func (pages *Pages) counts(res resources.Resource) web.Handler {
 			}
 			c := countOfView{ID: "n-" + strconv.Itoa(i), Name: v.name}
 			if found.Total != nil {
-				c.Text = q.Number(strconv.FormatInt(*found.Total, 10))
+				c.Text = q.Count(*found.Total)
 			}
 			p.Counts = append(p.Counts, c)
 		}

@@ -3,7 +3,6 @@ package shifts
 import (
 	"cmp"
 	"context"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -76,8 +75,8 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, s sales.Shift) (sh
 	}
 	of := func(kind string) string { return web.With(q.Path("/sales"), "shiftId", s.ID.String(), "kind", kind) }
 	p.Figures = []web.Figure{
-		{Label: q.T("shifts.sales"), Value: count(q, s.SalesCount), Detail: q.Money(int64(s.SalesTotal)), Href: of("sale")},
-		{Label: q.T("shifts.refunds"), Value: count(q, s.RefundsCount), Detail: q.Money(int64(s.RefundsTotal)), Href: of("refund")},
+		{Label: q.T("shifts.sales"), Value: q.Count(s.SalesCount), Detail: q.Money(int64(s.SalesTotal)), Href: of("sale")},
+		{Label: q.T("shifts.refunds"), Value: q.Count(s.RefundsCount), Detail: q.Money(int64(s.RefundsTotal)), Href: of("refund")},
 		{Label: q.T("shifts.expected"), Value: q.Money(int64(s.ExpectedCash)), Href: "#drawer"},
 	}
 	p.All = web.Link{Text: q.T("shifts.sales.all"), Href: of("")}
@@ -90,8 +89,6 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, s sales.Shift) (sh
 	}
 	return p, pages.sales(ctx, q, s, &p)
 }
-
-func count(q *web.Request, n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
 
 // cashier is what a cashier is called: whoever is signed in without a name, by the address.
 func cashier(q *web.Request, id *uuid.UUID, name *string) string {

@@ -74,6 +74,9 @@ func (q *Request) Number(text string) string {
 	return Written(text, group, point)
 }
 
+// Count is a whole number as people read it.
+func (q *Request) Count(n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
+
 // Amount is money of the company as people read it: 1 234.50, without its currency.
 func (q *Request) Amount(minor int64) string {
 	return q.Number(PlainAmount(minor, q.Company.Currency))

@@ -106,7 +106,7 @@ func (q *Request) Spark(label string, all ...Series) *Chart {
 func (q *Request) axes(label, kind string, span Span, all []Series, top float64) *Chart {
 	c := &Chart{Label: label, Kind: kind, Width: chartWidth, Height: chartHeight, Left: chartLeft}
 	for _, v := range scale(top) {
-		c.Ticks = append(c.Ticks, Tick{At: length(c.y(v, top)), Text: rough(v), Anchor: "end"})
+		c.Ticks = append(c.Ticks, Tick{At: length(c.y(v, top)), Text: rough(q, v), Anchor: "end"})
 	}
 	n := steps(all)
 	for i := 0; i < n; i += max(n/6, 1) {
@@ -123,7 +123,7 @@ func (q *Request) axes(label, kind string, span Span, all []Series, top float64)
 			row = []Cell{Text(span.Names[i])}
 		}
 		for _, s := range all {
-			row = append(row, Number(s.text(i)))
+			row = append(row, Number(s.text(q, i)))
 		}
 		c.Table.Rows = append(c.Table.Rows, row)
 	}
@@ -144,7 +144,7 @@ func (c *Chart) stack(q *Request, span Span, all []Series, top float64) {
 			sum += s.Values[i]
 			b := Rect{X: length(c.x(i, n) + wide*.1), Y: length(high), Width: length(wide * .8), Height: length(max(low-high, 1)), Class: s.Kind}
 			if c.Kind != "spark" {
-				b.Title = span.short(q, i) + " · " + s.Name + ": " + s.text(i)
+				b.Title = span.short(q, i) + " · " + s.Name + ": " + s.text(q, i)
 			}
 			c.Bars = append(c.Bars, b)
 		}
@@ -188,14 +188,14 @@ func (s Span) short(q *Request, i int) string {
 	return s.Names[i]
 }
 
-func (s Series) text(i int) string {
+func (s Series) text(q *Request, i int) string {
 	if math.IsNaN(s.Values[i]) {
 		return "–"
 	}
 	if s.Texts != nil {
 		return s.Texts[i]
 	}
-	return Count(int(s.Values[i]))
+	return q.Count(int64(s.Values[i]))
 }
 
 // steps is how many values the series have in common.
@@ -243,14 +243,14 @@ func scale(top float64) []float64 {
 }
 
 // rough is a number of the axis, which has room for few digits.
-func rough(v float64) string {
+func rough(q *Request, v float64) string {
 	switch n := int(v); {
 	case n >= 1_000_000 && n%100_000 == 0:
 		return strconv.FormatFloat(v/1_000_000, 'f', -1, 64) + "\u202fM"
 	case n >= 10_000 && n%100 == 0:
 		return strconv.FormatFloat(v/1000, 'f', -1, 64) + "\u202fk"
 	default:
-		return Count(n)
+		return q.Count(int64(n))
 	}
 }
 
@@ -271,13 +271,4 @@ func roundUp(v float64) float64 {
 // length is a distance as SVG has it, to a tenth.
 func length(v float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
-}
-
-// Count is a whole number with thin spaces between thousands.
-func Count(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "\u202f" + text[i:]
-	}
-	return text
 }

@@ -25,7 +25,7 @@ func (q *Request) Course(label, of string, names []string, now, was Series) *Cou
 	top := roundUp(max(highest([]Series{now, was}), 1))
 	c := &Course{Label: label, Now: now.Name, Was: was.Name, Steps: names, Table: Table{Label: label, Columns: []Column{{Text: of}, {Text: now.Name, Num: true}, {Text: was.Name, Num: true}}}}
 	for _, v := range []float64{top, top / 2, 0} {
-		c.Scale = append(c.Scale, rough(v))
+		c.Scale = append(c.Scale, rough(q, v))
 	}
 	points := func(s Series) (all []string) {
 		for i, v := range s.Values {
@@ -41,9 +41,9 @@ func (q *Request) Course(label, of string, names []string, now, was Series) *Cou
 		c.Area = c.Path + "L" + x + " 100L0 100Z"
 	}
 	for i, name := range names {
-		row := []Cell{Text(name), Number("–"), Number(was.text(i))}
+		row := []Cell{Text(name), Number("–"), Number(was.text(q, i))}
 		if i < len(now.Values) {
-			row[1] = Number(now.text(i))
+			row[1] = Number(now.text(q, i))
 		}
 		c.Table.Rows = append(c.Table.Rows, row)
 	}

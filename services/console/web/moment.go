@@ -121,5 +121,5 @@ func (q *Request) Bytes(n int64) string {
 	case n >= 1<<10:
 		return q.T("unit.kib", in(1<<10))
 	}
-	return q.T("unit.bytes", q.Number(strconv.FormatInt(n, 10)))
+	return q.T("unit.bytes", q.Count(n))
 }

@@ -262,7 +262,7 @@ func (pages *Pages) held(ctx context.Context, q *web.Request, s webhooks.Subscri
 			skip = web.Do(skipOf(q, h.Delivery, h.Waiting))
 		}
 		p.Table.Rows = append(p.Table.Rows, []web.Cell{
-			web.Code(h.EntityID.String(), web.With(q.Path("/events"), "entity", h.EntityID.String())), web.Number(web.Count(h.Waiting)),
+			web.Code(h.EntityID.String(), web.With(q.Path("/events"), "entity", h.EntityID.String())), web.Number(q.Count(int64(h.Waiting))),
 			web.LinkTo(h.Delivery.Event, q.Path("/webhooks/deliveries/"+h.Delivery.ID.String())), web.When(q.At(h.Delivery.CreatedAt.Std())), web.Text(nextOf(q, h.Delivery)), skip,
 		})
 	}

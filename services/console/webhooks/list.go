@@ -96,7 +96,7 @@ func row(q *web.Request, s webhooks.Subscription, a *webhooks.Activity) []web.Ce
 	}
 	waits := web.Number("–")
 	if a.Waiting > 0 {
-		waits = web.LinkTo(waitingOf(a), web.With(page, "tab", tabDeliveries, "status", statusPending)).With(q.T("webhooks.oldest", q.Duration(q.Now.Sub(*a.Oldest))))
+		waits = web.LinkTo(waitingOf(q, a), web.With(page, "tab", tabDeliveries, "status", statusPending)).With(q.T("webhooks.oldest", q.Duration(q.Now.Sub(*a.Oldest))))
 		waits.Num = true
 	}
 	return []web.Cell{
@@ -146,7 +146,7 @@ func leadOf(q *web.Request, subs []webhooks.Subscription, activity map[uuid.UUID
 	var waits []string
 	for _, s := range subs {
 		if a := activity[s.ID]; a.Waiting > 0 && len(waits) < 3 {
-			waits = append(waits, q.T("webhooks.lead.waits", waitingOf(a), nameOf(s)))
+			waits = append(waits, q.T("webhooks.lead.waits", waitingOf(q, a), nameOf(s)))
 		}
 	}
 	switch {
@@ -163,7 +163,7 @@ func hoursOf(q *web.Request, a *webhooks.Activity) []web.Series {
 	good, waits, bad := web.Series{Kind: web.Good, Name: q.T("delivery.success")}, web.Series{Kind: web.Warn, Name: q.T("delivery.pending")}, web.Series{Kind: web.Bad, Name: q.T("delivery.failed")}
 	for _, h := range a.Hours {
 		done := h.Total - h.Failed - h.Open
-		text := web.Count(max(done, 0))
+		text := q.Count(int64(max(done, 0)))
 		if h.About {
 			text = q.T("webhooks.about_count", text)
 		}
@@ -176,11 +176,11 @@ func hoursOf(q *web.Request, a *webhooks.Activity) []web.Series {
 // dayOf says in a sentence what a spark shows.
 func dayOf(q *web.Request, a *webhooks.Activity) string {
 	total, about := a.Total()
-	text := web.Count(total)
+	text := q.Count(int64(total))
 	if about {
 		text = q.T("webhooks.about_count", text)
 	}
-	return q.T("webhooks.day.text", text, web.Count(a.Failed))
+	return q.T("webhooks.day.text", text, q.Count(int64(a.Failed)))
 }
 
 // success is the part of the deliveries of the last 24 hours that arrived, of those that are over or have failed at least once; ""
@@ -202,9 +202,9 @@ func success(q *web.Request, a *webhooks.Activity) string {
 	return q.T("unit.percent", max(part, 0))
 }
 
-func waitingOf(a *webhooks.Activity) string {
+func waitingOf(q *web.Request, a *webhooks.Activity) string {
 	if a.WaitingMore {
-		return web.Count(a.Waiting) + "+"
+		return q.Count(int64(a.Waiting)) + "+"
 	}
-	return web.Count(a.Waiting)
+	return q.Count(int64(a.Waiting))
 }

@@ -113,7 +113,7 @@ func replayRow(q *web.Request, s webhooks.Subscription, j webhooks.StartedReplay
 	if j.Error != nil && j.Error.Message != "" {
 		state = state.With(q.Why(&apierr.Error{Code: j.Error.Code, Message: j.Error.Message}))
 	}
-	cells := []web.Cell{web.When(q.At(j.CreatedAt.Std())), web.Text(what), state, web.Progress(j.Progress, q.T("webhooks.replay.of", web.Count(int(j.Processed)))), web.Text(foundBy(q, j))}
+	cells := []web.Cell{web.When(q.At(j.CreatedAt.Std())), web.Text(what), state, web.Progress(j.Progress, q.T("webhooks.replay.of", q.Count(j.Processed))), web.Text(foundBy(q, j))}
 	if !q.Allows(scope, true) {
 		return append(cells, web.Text(""), web.Text(""))
 	}
@@ -126,9 +126,9 @@ func foundBy(q *web.Request, j webhooks.StartedReplay) string {
 	if j.Summary == nil || json.Unmarshal([]byte(*j.Summary), &sum) != nil {
 		return ""
 	}
-	text := q.T("webhooks.replay.selected", web.Count(int(sum.Selected)))
+	text := q.T("webhooks.replay.selected", q.Count(sum.Selected))
 	if !j.Input.DryRun {
-		text = q.T("webhooks.replay.sent", web.Count(int(sum.Sent)))
+		text = q.T("webhooks.replay.sent", q.Count(sum.Sent))
 	}
 	const shown = 3
 	names := slices.Sorted(maps.Keys(sum.Events))
@@ -165,8 +165,8 @@ func controls(q *web.Request, s webhooks.Subscription, j webhooks.StartedReplay)
 			}
 		}
 		return []web.Cell{web.Do(web.Action{
-			ID: "send-" + j.ID.String(), Text: q.T("webhooks.replay.these", web.Count(int(sum.Selected))), Post: q.Path("/webhooks/" + s.ID.String() + "/replay"), Values: values, Kind: "primary", Small: true,
-			Confirm: q.T("webhooks.replay.confirm", web.Count(int(sum.Selected)), nameOf(s), sum.Seconds),
+			ID: "send-" + j.ID.String(), Text: q.T("webhooks.replay.these", q.Count(sum.Selected)), Post: q.Path("/webhooks/" + s.ID.String() + "/replay"), Values: values, Kind: "primary", Small: true,
+			Confirm: q.T("webhooks.replay.confirm", q.Count(sum.Selected), nameOf(s), sum.Seconds),
 		}), web.Text("")}
 	}
 	return []web.Cell{web.Text(""), web.Text("")}

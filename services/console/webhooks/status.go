@@ -158,7 +158,7 @@ func backlog(q *web.Request, a *webhooks.Activity) string {
 	if a == nil || a.Waiting == 0 || a.Expires == nil {
 		return ""
 	}
-	return q.T("sentence.backlog", waitingOf(a), q.At(*a.Expires).Short())
+	return q.T("sentence.backlog", waitingOf(q, a), q.At(*a.Expires).Short())
 }
 
 // waitingFor says what an open delivery waits for.

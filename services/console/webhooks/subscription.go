@@ -168,20 +168,20 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s webhooks.Sub
 func figures(q *web.Request, s webhooks.Subscription, a *webhooks.Activity, answered webhooks.AnswerTimes) []web.Figure {
 	page := q.Path("/webhooks/" + s.ID.String())
 	byStatus := func(status string) string { return web.With(page, "tab", tabDeliveries, "status", status) }
-	rate, waits := success(q, a), web.Figure{Label: q.T("webhooks.waiting"), Value: waitingOf(a), Href: byStatus(statusPending)}
+	rate, waits := success(q, a), web.Figure{Label: q.T("webhooks.waiting"), Value: waitingOf(q, a), Href: byStatus(statusPending)}
 	if rate == "" {
 		rate = "–"
 	}
 	if a.Oldest != nil {
 		waits.Kind, waits.Detail = web.Warn, q.T("webhooks.oldest", q.Duration(q.Now.Sub(*a.Oldest)))
 	}
-	bad := web.Figure{Label: q.T("webhooks.failed.day"), Value: web.Count(a.Failed), Href: web.With(page, "tab", tabDead)}
+	bad := web.Figure{Label: q.T("webhooks.failed.day"), Value: q.Count(int64(a.Failed)), Href: web.With(page, "tab", tabDead)}
 	if a.Failed > 0 {
 		bad.Kind, bad.Detail = web.Bad, q.T("webhooks.failed.again")
 	}
 	total, _ := a.Total()
 	return []web.Figure{
-		{Label: q.T("webhooks.success.day"), Value: rate, Detail: q.T("webhooks.of_deliveries", web.Count(total)), Href: web.With(page, "tab", tabDeliveries)},
+		{Label: q.T("webhooks.success.day"), Value: rate, Detail: q.T("webhooks.of_deliveries", q.Count(int64(total))), Href: web.With(page, "tab", tabDeliveries)},
 		answersIn(q, answered, byStatus(statusSuccess)),
 		waits,
 		bad,
@@ -213,11 +213,11 @@ func statusFacts(q *web.Request, s webhooks.Subscription, a *webhooks.Activity, 
 	for _, h := range a.Hours {
 		open += h.Open
 	}
-	done := web.Count(max(total-open-a.Failed, 0))
+	done := q.Count(int64(max(total-open-a.Failed, 0)))
 	if about {
 		done = q.T("webhooks.about_count", done)
 	}
-	facts := []web.Fact{fact(statusSuccess, done), fact(statusPending, waitingOf(a)), fact(statusFailed, web.Count(a.Failed))}
+	facts := []web.Fact{fact(statusSuccess, done), fact(statusPending, waitingOf(q, a)), fact(statusFailed, q.Count(int64(a.Failed)))}
 	count, order := map[string]int{}, []string{}
 	for _, d := range waiting {
 		why := waitingFor(q, d)
@@ -297,7 +297,7 @@ func (pages *Pages) settings(ctx context.Context, q *web.Request, s webhooks.Sub
 		if err != nil {
 			return web.Answer{}, err
 		}
-		p.Delete = &web.Action{ID: "delete", Text: q.T("webhooks.delete"), Post: page + "/delete", Kind: "danger", Confirm: q.T("webhooks.delete.confirm", nameOf(s), waitingOf(waits[s.ID]))}
+		p.Delete = &web.Action{ID: "delete", Text: q.T("webhooks.delete"), Post: page + "/delete", Kind: "danger", Confirm: q.T("webhooks.delete.confirm", nameOf(s), waitingOf(q, waits[s.ID]))}
 	}
 	return web.Show("webhooks/settings", nameOf(s), p), nil
 }
