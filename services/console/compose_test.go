@@ -279,8 +279,9 @@ func TestOrdersSayWhatIsToRefund(t *testing.T) {
 	payments := owner.ask(http.MethodGet, root+"/orders/"+order+"?tab=payments", nil)
 	require.Contains(t, payments.body, "/do/pay", "the empty table leads to the first payment")
 	payment, _ := p.call(own, p.external, http.MethodPost, "/orders/"+order+"/payments", `{"amount":2000,"method":"cash"}`)["id"].(string)
-	p.call(own, p.external, http.MethodPost, "/orders/"+order+"/status/confirmed", "{}")
-	p.call(own, p.external, http.MethodPost, "/orders/"+order+"/status/completed", "{}")
+	for _, next := range []string{"confirmed", "in_progress", "ready", "completed"} {
+		p.call(own, p.external, http.MethodPost, "/orders/"+order+"/status/"+next, "{}")
+	}
 	p.call(own, p.external, http.MethodPost, "/orders/"+order+"/returns", `{"items":[{"orderLineId":"`+line+`","qty":2}]}`)
 
 	page := owner.ask(http.MethodGet, root+"/orders/"+order, nil)
