@@ -40,8 +40,8 @@ func TestBars(t *testing.T) {
 		require.LessOrEqual(t, number(b.Y)+number(b.Height), float64(chartHeight-chartBottom)+1)
 	}
 	require.InDelta(t, number(c.Bars[0].Y), number(c.Bars[1].Y)+number(c.Bars[1].Height), .2, "the second stands on the first")
-	require.Equal(t, "22:00 · delivered: 1\u202f500", c.Bars[0].Title)
-	require.Equal(t, "2\u202f000", c.Ticks[len(c.Ticks)-1].Text)
+	require.Equal(t, "22:00 · delivered: 1,500", c.Bars[0].Title)
+	require.Equal(t, "2,000", c.Ticks[len(c.Ticks)-1].Text)
 	require.Len(t, c.Table.Rows, 3)
 	require.Equal(t, "300", c.Table.Rows[0][2].Text)
 	svg := drawn(t, q, c)
