@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -126,11 +127,17 @@ func (k *Kit) Await(records func() []*kgo.Record, n int) []*kgo.Record {
 	return records()
 }
 
-// Exec runs a statement.
+// Exec runs a statement, again where what the dispatcher does at the same time stands against it.
 func (k *Kit) Exec(sql string, args ...any) {
 	k.T.Helper()
-	_, err := k.DB.Exec(context.Background(), sql, args...)
-	require.NoError(k.T, err)
+	for {
+		_, err := k.DB.Exec(context.Background(), sql, args...)
+		if of, is := errors.AsType[*pgconn.PgError](err); is && of.Code == "40001" {
+			continue
+		}
+		require.NoError(k.T, err)
+		return
+	}
 }
 
 // Query reads a number.
