@@ -90,7 +90,7 @@ func (r *Relay) result(pub *publication) (*batch, error) {
 	if err := r.cfg.inject.At(pub.ctx, afterAck); err != nil {
 		return nil, err
 	}
-	b := r.sort(pub)
+	b := r.sort(pub.ctx, pub)
 	if b.failure != nil {
 		pub.span.SetStatus(codes.Error, b.failure.Error())
 	}
@@ -146,8 +146,8 @@ func (r *Relay) produce(ctx context.Context, pub *publication) {
 }
 
 // sort groups the rows by Kafka's response.
-func (r *Relay) sort(pub *publication) *batch {
-	ctx, v, rows := pub.ctx, pub.view, pub.view.rows
+func (r *Relay) sort(ctx context.Context, pub *publication) *batch {
+	v, rows := pub.view, pub.view.rows
 	b := &batch{p: v.p, decided: make([]row, 0, len(rows))}
 	open := 0
 	for i, err := range pub.errs {

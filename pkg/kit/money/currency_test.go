@@ -18,8 +18,19 @@ func TestDigits(t *testing.T) {
 func TestSymbol(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ code, lang, want string }{
-		{"EUR", "en", "€"}, {"EUR", "de", "€"}, {"GBP", "ru", "£"}, {"USD", "de", "$"}, {"CAD", "en", "CA$"}, {"CAD", "de", "CA$"}, {"RUB", "ru", "₽"}, {"RUB", "en", "RUB"},
-		{"CHF", "de", "CHF"}, {"QQQ", "de", "QQQ"}, {"", "en", ""}, {"EUR", "", "€"}, {"EUR", "no tag", "€"},
+		{"EUR", "en", "€"},
+		{"EUR", "de", "€"},
+		{"GBP", "ru", "£"},
+		{"USD", "de", "$"},
+		{"CAD", "en", "CA$"},
+		{"CAD", "de", "CA$"},
+		{"RUB", "ru", "₽"},
+		{"RUB", "en", "RUB"},
+		{"CHF", "de", "CHF"},
+		{"QQQ", "de", "QQQ"},
+		{"", "en", ""},
+		{"EUR", "", "€"},
+		{"EUR", "no tag", "€"},
 	} {
 		require.Equal(t, row.want, money.Symbol(row.code, row.lang), "%s in %q", row.code, row.lang)
 	}

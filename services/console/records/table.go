@@ -162,11 +162,11 @@ func label(q *web.Request, c resources.Column) string { return labelIn(q, c, q.S
 
 // labelIn is the head of a column; amounts name their currency, by its code in files.
 func labelIn(q *web.Request, c resources.Column, currency string) string {
-	switch c.Kind {
-	case resources.AsAmount:
-		return q.Label(c.Name) + ", " + currency
-	case resources.AsFieldValue:
+	if c.Kind == resources.AsFieldValue {
 		return q.T("records.changed." + c.Name)
+	}
+	if c.Kind == resources.AsAmount {
+		return q.Label(c.Name) + ", " + currency
 	}
 	return q.Label(c.Name)
 }

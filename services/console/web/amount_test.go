@@ -36,8 +36,14 @@ func TestAmountsAreReadByPeople(t *testing.T) {
 		}
 	}
 	for _, row := range []struct{ lang, currency, want string }{
-		{"en", "EUR", "−€1,234.56"}, {"de", "EUR", "−1.234,56\u00a0€"}, {"ru", "EUR", "−1\u202f234,56\u00a0€"}, {"ru", "RUB", "−1\u202f234,56\u00a0₽"}, {"en", "JPY", "−¥123,456"},
-		{"en", "CHF", "−CHF\u00a01,234.56"}, {"de", "CHF", "−1.234,56\u00a0CHF"}, {"en", "CAD", "−CA$1,234.56"},
+		{"en", "EUR", "−€1,234.56"},
+		{"de", "EUR", "−1.234,56\u00a0€"},
+		{"ru", "EUR", "−1\u202f234,56\u00a0€"},
+		{"ru", "RUB", "−1\u202f234,56\u00a0₽"},
+		{"en", "JPY", "−¥123,456"},
+		{"en", "CHF", "−CHF\u00a01,234.56"},
+		{"de", "CHF", "−1.234,56\u00a0CHF"},
+		{"en", "CAD", "−CA$1,234.56"},
 	} {
 		require.Equal(t, row.want, inLanguage(t, row.lang, row.currency).Money(-123456))
 	}

@@ -201,7 +201,8 @@ func TestSharesOfEvents(t *testing.T) {
 	log("order.updated", "new", 4*time.Second)
 	got := shares(by, 10)
 	require.Equal(t, []webhooks.EventShare{
-		{Event: "order.created", Happened: 3, Wanted: 1, Why: "filtered"}, {Event: "order.updated", Happened: 1, Wanted: 1},
+		{Event: "order.created", Happened: 3, Wanted: 1, Why: "filtered"},
+		{Event: "order.updated", Happened: 1, Wanted: 1},
 		{Event: "product.created", Happened: 1, Why: "not_subscribed"},
 	}, got.Names)
 	require.Equal(t, 5, got.Events)
