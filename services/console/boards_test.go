@@ -282,7 +282,7 @@ func TestColumnsOfABoardAreBounded(t *testing.T) {
 	body := p.signedIn(s.people[company.RoleViewer]).load(root + "/deals").body
 	require.Equal(t, 20, strings.Count(body, "<article "))
 	require.Contains(t, body, "More of this stage")
-	require.Regexp(t, `>22</span><b class="num">19\.80`, body, "the sum is of all, not of those that are shown")
+	require.Regexp(t, `>22</span><b class="num">\$19\.80`, body, "the sum is of all, not of those that are shown")
 }
 
 func TestBookingsAreMadeMovedAndCancelled(t *testing.T) {
@@ -347,7 +347,7 @@ func TestShiftWithItsCash(t *testing.T) {
 	v := p.signedIn(s.people[company.RoleOwner])
 	at := root + "/shifts/" + s.records["/shifts"]
 	sale := c.id("POST", "/sales", map[string]any{"shiftId": s.records["/shifts"], "paymentMethod": "cash", "items": []any{map[string]any{"kind": "product", "refId": s.records["/stock"], "qty": 2}}})
-	require.Contains(t, v.load(at).body, "must hold 119.80")
+	require.Contains(t, v.load(at).body, "must hold $119.80")
 	got := v.submit(at+"/cash", "type", "out", "amount", "500", "reason", "bank")
 	require.Equal(t, 422, got.status)
 	require.Contains(t, got.body, `value="500"`, "what was typed stays, as it was typed")
@@ -356,7 +356,7 @@ func TestShiftWithItsCash(t *testing.T) {
 	require.Equal(t, 303, got.status, got.body)
 	c.do("POST", "/sales/"+sale+"/refund", map[string]any{})
 	got = v.load(got.location)
-	require.Contains(t, got.body, "must hold 79.50")
+	require.Contains(t, got.body, "must hold $79.50")
 	require.Contains(t, got.body, "bank deposit")
 	require.Contains(t, got.body, "/sales/"+sale)
 	require.Regexp(t, `(?s)kind=refund[^>]*><span[^>]*>Refunds</span><b>1</b>`, got.body)
@@ -373,7 +373,7 @@ func TestShiftWithItsCash(t *testing.T) {
 	got = v.submit(root+"/shifts/open", "openingCash", "100.00")
 	require.Equal(t, 303, got.status, got.body)
 	opened := v.load(got.location).body
-	require.Contains(t, opened, "must hold 100.00")
+	require.Contains(t, opened, "must hold $100.00")
 	require.NotContains(t, opened, "an integration", "a person has opened it")
 	second := got.location[:strings.Index(got.location, "?")]
 	got = v.submit(root+"/shifts/open", "openingCash", "100.00")

@@ -113,6 +113,7 @@ type BookingSettings struct {
 	ChangeMinutes int32   // how long before its start a booking can be moved and cancelled by its link
 	Mails         bool    // customers get e-mail
 	Reminders     []int32 // minutes before the start, the longest first
+	ReplyTo       *string // address that answers to e-mail go to; nil = there is none
 }
 
 // BlocksStock reports whether stock may not become negative.

@@ -28,6 +28,9 @@ type Notice struct {
 	Subject string
 	Text    string // paragraphs
 	File    *File  // nil = none
+
+	From    string  // company on whose behalf the platform sends it; "" = its own
+	ReplyTo *string // address that answers go to; nil = there is none
 }
 
 // File is attached to a mail to a customer. It is removed with the text.
@@ -59,8 +62,8 @@ type Owners func(ctx context.Context, q db.Querier, company tenant.ID, limit int
 
 const sqlKnown = `SELECT EXISTS (SELECT 1 FROM notices WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4)`
 
-var sqlInsert = notices.Insert(`(company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at, file_name, file_media, file_bytes)
-SELECT $1, $2, $3, $4, u.recipient, $6, $7, 'pending', 0, $8, $8, $9, $10, $11, $12 FROM unnest($5::TEXT[]) AS u(recipient)`)
+var sqlInsert = notices.Insert(`(company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at, file_name, file_media, file_bytes, sender_name, reply_to)
+SELECT $1, $2, $3, $4, u.recipient, $6, $7, 'pending', 0, $8, $8, $9, $10, $11, $12, $13, $14 FROM unnest($5::TEXT[]) AS u(recipient)`)
 
 // Add stores a notice for the owners of a company, in the transaction of what it is about. It reports whether it was the first
 // of its occasion; any other is left out. The transaction is serializable: of two at once, one is the first.
@@ -77,7 +80,7 @@ func Add(ctx context.Context, tx *db.Tx, company tenant.ID, owners Owners, n Not
 		recipients = []string{""} // remembers the occasion
 	}
 	text := fmt.Sprintf("%s\n\nCompany: %s (%s)\n", strings.TrimSpace(n.Text), Name(name), company)
-	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, recipients, line(n.Subject), text, tx.Now(), tx.Now().Add(keep), nil, nil, nil)
+	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, recipients, line(n.Subject), text, tx.Now(), tx.Now().Add(keep), nil, nil, nil, nil, nil)
 	return true, nil
 }
 
@@ -103,12 +106,15 @@ func AddTo(_ context.Context, tx *db.Tx, company tenant.ID, address string, n No
 	if until.IsZero() {
 		until = tx.Now().Add(keep)
 	}
-	var name, media *string
+	var name, media, sender *string
 	var raw []byte
 	if n.File != nil {
 		name, media, raw = &n.File.Name, &n.File.Media, n.File.Bytes
 	}
-	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, []string{address}, line(n.Subject), strings.TrimSpace(n.Text)+"\n", tx.Now(), until, name, media, raw)
+	if shown := Name(n.From); shown != "" {
+		sender = &shown
+	}
+	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, []string{address}, line(n.Subject), strings.TrimSpace(n.Text)+"\n", tx.Now(), until, name, media, raw, sender, n.ReplyTo)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	netmail "net/mail"
 	"strings"
 	"testing"
 	"time"
@@ -120,15 +121,22 @@ func TestDocumentsAreAttached(t *testing.T) {
 	s, sender := k.start()
 	c := k.company("Nordic")
 	add := func() error {
+		answers := "shop@nordic.example"
 		return k.db.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
 			return AddDocument(ctx, tx, access.Caller{Principal: &access.Principal{Company: c}}, "bo@example.com", Notice{
 				Kind: "order.confirmation", Record: uuid.New(), Subject: "Order 7", Text: "Attached.", File: &File{Name: "Order 7.pdf", Media: "application/pdf", Bytes: []byte("%PDF-1.4 paper")},
+				From: "Nordic \"Ö\" <eve@example.com>\r\nBcc: eve@example.com", ReplyTo: &answers,
 			})
 		})
 	}
 	require.NoError(t, add())
 	require.NoError(t, sender.SendDue(t.Context()))
 	require.Len(t, s.mails(), 1)
+	from, err := s.mails()[0].header.AddressList("From")
+	require.NoError(t, err)
+	require.Equal(t, []*netmail.Address{{Name: `Nordic "Ö" <eve@example. com> Bcc: eve@example. com via Tradegrid`, Address: "tradegrid@example.com"}}, from)
+	require.Equal(t, "<shop@nordic.example>", s.mails()[0].header.Get("Reply-To"))
+	require.Empty(t, s.mails()[0].header.Get("Bcc"))
 	body := s.mails()[0].body
 	require.Contains(t, body, "Attached.")
 	require.Contains(t, body, `filename="Order 7.pdf"`)
@@ -136,7 +144,7 @@ func TestDocumentsAreAttached(t *testing.T) {
 	var left int
 	require.NoError(t, k.db.QueryRow(t.Context(), `SELECT count(*) FROM notices WHERE company_id = $1 AND file_bytes IS NOT NULL`, c).Scan(&left))
 	require.Zero(t, left)
-	_, err := k.db.Exec(t.Context(), `INSERT INTO notices (company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at)
+	_, err = k.db.Exec(t.Context(), `INSERT INTO notices (company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at)
 SELECT $1, 'customer.document.order.receipt', gen_random_uuid(), now(), 'x', '', '', 'sent', 1, now(), $2, now() FROM generate_series(1, $3::INT)`, c, k.db.Now(), documentsADay-1)
 	require.NoError(t, err)
 	require.ErrorIs(t, add(), ErrTooMany)

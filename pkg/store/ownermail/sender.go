@@ -154,13 +154,15 @@ type draft struct {
 	FileName  *string // nil = no file
 	FileMedia *string
 	FileBytes []byte
+	From      *string // nil = as the platform is called
+	ReplyTo   *string
 }
 
 var sqlClaim = notices.Update(`SET tries = tries + 1, next_at = $2
 WHERE (company_id, kind, record_id, since, recipient) IN
  (SELECT company_id, kind, record_id, since, recipient FROM notices WHERE status = 'pending' AND next_at <= $1 AND expires_at > $1 ORDER BY next_at LIMIT 1)
 AND status = 'pending' AND next_at <= $1
-RETURNING company_id, kind, record_id, since, recipient, subject, body, tries, created_at, file_name, file_media, file_bytes`)
+RETURNING company_id, kind, record_id, since, recipient, subject, body, tries, created_at, file_name, file_media, file_bytes, sender_name, reply_to`)
 
 // claim takes the notice that has been due for longest; nil = none is due, or another process was faster.
 func (s *Sender) claim(ctx context.Context) (d *draft, err error) {
@@ -265,6 +267,9 @@ func (s *Sender) message(d *draft) (*mail.Msg, error) {
 	if err := errors.Join(m.From(s.cfg.From), m.To(d.Recipient)); err != nil {
 		return nil, fmt.Errorf("address notice: %w", err)
 	}
+	if err := d.onBehalf(m); err != nil {
+		return nil, err
+	}
 	_, domain, _ := strings.Cut(m.GetFrom()[0].Address, "@")
 	m.SetMessageIDWithValue(d.id() + "@" + domain)
 	m.SetDateWithValue(d.CreatedAt)
@@ -277,6 +282,26 @@ func (s *Sender) message(d *draft) (*mail.Msg, error) {
 		}
 	}
 	return m, nil
+}
+
+// onBehalf names the company of a mail to a customer beside the platform, whose address sends it.
+func (d *draft) onBehalf(m *mail.Msg) error {
+	if d.ReplyTo != nil {
+		if err := m.ReplyTo(*d.ReplyTo); err != nil {
+			return fmt.Errorf("address answers to notice: %w", err)
+		}
+	}
+	if d.From == nil {
+		return nil
+	}
+	from := *m.GetFrom()[0]
+	if from.Name = *d.From + " via " + from.Name; m.GetFrom()[0].Name == "" {
+		from.Name = *d.From
+	}
+	if err := m.From(from.String()); err != nil {
+		return fmt.Errorf("name sender of notice: %w", err)
+	}
+	return nil
 }
 
 func (d *draft) id() string {

@@ -69,7 +69,7 @@ func (s *Service) write(ctx context.Context, tx *db.Tx, by access.Caller, b Book
 	if b.ServiceName != nil {
 		l.Service = ownermail.Name(*b.ServiceName)
 	}
-	n := ownermail.Notice{Kind: ownermail.Customer + "booking." + kind, Record: b.ID, Since: since, Until: tx.Now().Add(lettersKept)}
+	n := ownermail.Notice{Kind: ownermail.Customer + "booking." + kind, Record: b.ID, Since: since, Until: tx.Now().Add(lettersKept), From: by.CompanyName, ReplyTo: by.Settings.Bookings.ReplyTo}
 	if start := b.StartAt.Std(); start.Before(n.Until) {
 		n.Until = start
 	}

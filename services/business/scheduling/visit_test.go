@@ -282,12 +282,15 @@ func TestLinksEndWithTheirBooking(t *testing.T) {
 }
 
 // mail is a row of the letters.
-type mail struct{ Kind, Recipient, Subject, Body string }
+type mail struct {
+	Kind, Recipient, Subject, Body string
+	From, ReplyTo                  *string
+}
 
 func (p public) mails() []mail {
 	p.t.Helper()
 	all, err := db.Collect(p.t.Context(), p.db, "read mails", pgx.RowToStructByPos[mail],
-		`SELECT kind, recipient, subject, body FROM notices WHERE company_id = $1 ORDER BY created_at, kind`, p.Principal.Company)
+		`SELECT kind, recipient, subject, body, sender_name, reply_to FROM notices WHERE company_id = $1 ORDER BY created_at, kind`, p.Principal.Company)
 	require.NoError(p.t, err)
 	return all
 }
@@ -298,7 +301,8 @@ func TestLettersToCustomers(t *testing.T) {
 	r := p.resource("timeZone", "Europe/Berlin")
 	p.book(r, at("09:00"), "customerEmail", "bo@example.com").OK(201)
 	require.Empty(t, p.mails(), "the company sends none")
-	p.set(func(s *access.BookingSettings) { s.Mails = true })
+	answers := "shop@example.com"
+	p.set(func(s *access.BookingSettings) { s.Mails, s.ReplyTo = true, &answers })
 	client := p.customer("phone", "+49 30 555", "email", "cleo@example.com")
 	p.book(r, at("10:00")).OK(201)
 	require.Empty(t, p.mails(), "nobody knows an address")
@@ -324,6 +328,7 @@ func TestLettersToCustomers(t *testing.T) {
 	}, kinds)
 	require.Contains(t, got[4].Body, "Bo|Ann|2040-01-03T16:00:00+01:00|"+b["publicUrl"].(string))
 	require.True(t, strings.HasSuffix(strings.TrimSpace(got[5].Body), "|"), "a cancelled booking has no link")
+	require.Equal(t, []*string{&p.Principal.CompanyName, &answers}, []*string{got[0].From, got[0].ReplyTo})
 	past := p.soon(r, -time.Minute)
 	p.move(past, "confirmed").OK(200)
 	require.Len(t, p.mails(), len(got), "it has begun")

@@ -100,6 +100,6 @@ func (w Writer) letter(kind string, of uuid.UUID, customer string, s Sheet) (own
 	}
 	return ownermail.Notice{
 		Kind: kind, Record: of, Subject: w.say("paper.mail.subject", s.Title, from), Text: strings.Join([]string{greeting, text, from}, "\n\n"),
-		File: &ownermail.File{Name: s.Title + ".pdf", Media: "application/pdf", Bytes: raw},
+		File: &ownermail.File{Name: s.Title + ".pdf", Media: "application/pdf", Bytes: raw}, From: from, ReplyTo: w.settings.MailReplyTo,
 	}, nil
 }

@@ -24,7 +24,7 @@ const scope = "company"
 var own = []string{
 	"name", "timeZone", "locale", "currency", "countryPrefix", "stockPolicy", "accrualPercent", "taxMode", "taxRounding", "backdateDays",
 	"bookingChangeMinutes", "bookingMails", "bookingReminders",
-	"documentName", "documentAddress", "documentContact", "documentTaxId", "documentBank", "documentFooter", "documentMail", "documentPaper", "documentLogoId",
+	"documentName", "documentAddress", "documentContact", "documentTaxId", "documentBank", "documentFooter", "documentMail", "mailReplyTo", "documentPaper", "documentLogoId",
 }
 
 // Pages are the pages of the area.

@@ -226,7 +226,7 @@ func (c *Settings) forCallers() access.Settings {
 	return access.Settings{
 		StockPolicy: c.StockPolicy, AccrualPercentBP: int32(c.AccrualPercent), TimeZone: c.TimeZone, TaxMode: c.TaxMode, TaxRounding: c.TaxRounding,
 		BackdateDays: c.BackdateDays, Locale: c.Locale,
-		Bookings: access.BookingSettings{URL: record.OrZero(c.BookingURL), ChangeMinutes: c.BookingChangeMinutes, Mails: c.BookingMails, Reminders: c.BookingReminders},
+		Bookings: access.BookingSettings{URL: record.OrZero(c.BookingURL), ChangeMinutes: c.BookingChangeMinutes, Mails: c.BookingMails, Reminders: c.BookingReminders, ReplyTo: c.MailReplyTo},
 	}
 }
 

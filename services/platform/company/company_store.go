@@ -24,15 +24,15 @@ var (
 	sqlInsertCompany = companies.Insert(`(id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix,
   stock_policy, accrual_percent_bp, time_zone, locale, max_in_flight, version, ev_pos, created_at, updated_at, tax_mode, tax_rounding, backdate_days,
   booking_url, booking_change_minutes, booking_mails, booking_reminders,
-  document_name, document_address, document_contact, document_tax_id, document_bank, document_footer, document_paper, document_logo_id, document_mail)
+  document_name, document_address, document_contact, document_tax_id, document_bank, document_footer, document_paper, document_logo_id, document_mail, mail_reply_to)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-  $27, $28, $29, $30, $31, $32, $33, $34, $35)`)
+  $27, $28, $29, $30, $31, $32, $33, $34, $35, $36)`)
 
 	sqlUpdateCompany = companies.Update(`SET name = $3, search_text = $4, status = $5, plan = $6, home_region = $7, currency = $8, country_prefix = $9,
   stock_policy = $10, accrual_percent_bp = $11, time_zone = $12, locale = $13, max_in_flight = $14, version = version + 1, ev_pos = $15,
   updated_at = $16, archived_at = $17, tax_mode = $18, tax_rounding = $19, backdate_days = $20,
   booking_url = $21, booking_change_minutes = $22, booking_mails = $23, booking_reminders = $24,
-  document_name = $25, document_address = $26, document_contact = $27, document_tax_id = $28, document_bank = $29, document_footer = $30, document_paper = $31, document_logo_id = $32, document_mail = $33
+  document_name = $25, document_address = $26, document_contact = $27, document_tax_id = $28, document_bank = $29, document_footer = $30, document_paper = $31, document_logo_id = $32, document_mail = $33, mail_reply_to = $34
 WHERE id = $1 AND version = $2`)
 
 	sqlUpsertComponents = companyComponents.Insert(`(company_id, component, enabled, updated_at)
@@ -98,7 +98,7 @@ func insertCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlInsertCompany, c.ID, c.Name, searchText(c.Name), c.Status, c.Plan, c.IsTest, c.Cell, c.HomeRegion, c.Currency, c.CountryPrefix,
 		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.Locale, c.MaxInFlight, c.Version, c.EvPos, c.CreatedAt, c.UpdatedAt, c.TaxMode, c.TaxRounding, c.BackdateDays,
 		c.BookingURL, c.BookingChangeMinutes, c.BookingMails, c.BookingReminders,
-		c.DocumentName, c.DocumentAddress, c.DocumentContact, c.DocumentTaxID, c.DocumentBank, c.DocumentFooter, c.DocumentPaper, c.DocumentLogoID, c.DocumentMail).
+		c.DocumentName, c.DocumentAddress, c.DocumentContact, c.DocumentTaxID, c.DocumentBank, c.DocumentFooter, c.DocumentPaper, c.DocumentLogoID, c.DocumentMail, c.MailReplyTo).
 		OnConstraint("companies_pkey", apierr.StateConflict("COMPANY_EXISTS", "there is a company with id %s already", c.ID))
 }
 
@@ -107,7 +107,7 @@ func updateCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlUpdateCompany, c.ID, c.Version-1, c.Name, searchText(c.Name), c.Status, c.Plan, c.HomeRegion, c.Currency, c.CountryPrefix,
 		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.Locale, c.MaxInFlight, c.EvPos, c.UpdatedAt, c.ArchivedAt, c.TaxMode, c.TaxRounding, c.BackdateDays,
 		c.BookingURL, c.BookingChangeMinutes, c.BookingMails, c.BookingReminders,
-		c.DocumentName, c.DocumentAddress, c.DocumentContact, c.DocumentTaxID, c.DocumentBank, c.DocumentFooter, c.DocumentPaper, c.DocumentLogoID, c.DocumentMail).Expect(1, db.ErrStale)
+		c.DocumentName, c.DocumentAddress, c.DocumentContact, c.DocumentTaxID, c.DocumentBank, c.DocumentFooter, c.DocumentPaper, c.DocumentLogoID, c.DocumentMail, c.MailReplyTo).Expect(1, db.ErrStale)
 }
 
 const sqlSelectEnabled = `SELECT company_id, component FROM company_components WHERE company_id = ANY($1::UUID[]) AND enabled`

@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/reference"
 )
 
-// Letterhead is what printed documents say of the company; see docs/reference/documents.md#letterhead.
+// Letterhead is what documents and e-mails to customers say of the company; see docs/reference/documents.md#letterhead.
 type Letterhead struct {
 	DocumentName    *string    `json:"documentName" maxLength:"255" doc:"name of the company on documents; null = name"`
 	DocumentAddress *string    `json:"documentAddress" maxLength:"1000" doc:"postal address, in lines"`
@@ -21,6 +21,7 @@ type Letterhead struct {
 	DocumentFooter  *string    `json:"documentFooter" maxLength:"1000" doc:"text below every document, such as terms of payment or thanks"`
 	DocumentMail    *string    `json:"documentMail" maxLength:"2000" doc:"text of e-mails that carry documents; null = a sentence that names the document"`
 	DocumentPaper   string     `json:"documentPaper" enum:"a4,letter" default:"a4" doc:"size of the paper that documents are printed on"`
+	MailReplyTo     *string    `json:"mailReplyTo" format:"email" maxLength:"254" doc:"address that answers to e-mails to customers go to; null = there is none"`
 	DocumentLogoID  *uuid.UUID `json:"documentLogoId" format:"uuid" doc:"image above documents; null = none"`
 }
 

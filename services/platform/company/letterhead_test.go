@@ -26,9 +26,9 @@ VALUES ($1, $2, 'logo.png', 'image/png', 1, 1, 1, '', '[]', '', 1, 1, now(), now
 	require.NoError(t, err)
 
 	change := Settings{Letterhead: Letterhead{
-		DocumentName: new("Nordic GmbH"), DocumentAddress: new("Kai 1\nHamburg"), DocumentContact: new("+49 40 1"), DocumentTaxID: new("DE1"), DocumentBank: new("DE02"), DocumentPaper: PaperLetter, DocumentLogoID: &file,
+		DocumentName: new("Nordic GmbH"), DocumentAddress: new("Kai 1\nHamburg"), DocumentContact: new("+49 40 1"), DocumentTaxID: new("DE1"), DocumentBank: new("DE02"), DocumentPaper: PaperLetter, DocumentLogoID: &file, MailReplyTo: new("shop@nordic.example"),
 	}}
-	_, err = s.Configure(t.Context(), c.ID, change, "documentName", "documentAddress", "documentContact", "documentTaxId", "documentBank", "documentPaper", "documentLogoId")
+	_, err = s.Configure(t.Context(), c.ID, change, "documentName", "documentAddress", "documentContact", "documentTaxId", "documentBank", "documentPaper", "documentLogoId", "mailReplyTo")
 	require.NoError(t, err)
 	change.DocumentFooter = new("Thanks")
 	got, err := s.Header(t.Context(), s.cfg.DB, c.ID)
