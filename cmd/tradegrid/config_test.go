@@ -335,7 +335,8 @@ func TestRunningRolesFollowTheFile(t *testing.T) {
 	for _, out := range roles {
 		out.await(t, `msg="settings changed" settings="[log-level=debug]"`)
 		require.Equal(t, 1, strings.Count(out.String(), "changed settings need a restart"), "told once")
-		require.NotContains(t, out.String(), "settings unchanged", "less than an error")
+		meanwhile, _, _ := strings.Cut(out.String(), `settings="[log-level=debug]"`) // other tests ask all roles, too
+		require.NotContains(t, meanwhile, "settings unchanged", "less than an error")
 	}
 	hangup(t)
 	for _, out := range roles {
