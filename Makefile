@@ -29,9 +29,9 @@ QUICK_LINK   := -ldflags=-s
 FEW_OF_LINTER := GOGC=400 GOMEMLIMIT=$(shell awk '/^MemTotal/ {limit = int($$2 / 3072)} END {print limit ? limit : 4096}' /proc/meminfo 2>/dev/null || echo 4096)MiB
 SIDE_BY_SIDE := -vet=off $(QUICK_LINK) -p $(shell echo $$(( $$(nproc 2>/dev/null || echo 4) + 2 )))
 # Packages of these folders whose tests use a database, and so begin transactions that can fail.
-CHAOTIC      := $(shell grep -rlE --include='*_test.go' '(apitest|dbtest|tradetest|dispatchtest)\.' services/business services/platform services/delivery pkg/api/httpapi pkg/store/job pkg/store/numbering | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+CHAOTIC       = $(shell grep -rlE --include='*_test.go' '(apitest|dbtest|tradetest|dispatchtest)\.' services/business services/platform services/delivery pkg/api/httpapi pkg/store/job pkg/store/numbering | sed 's|^|./|; s|/[^/]*$$||' | sort -u)
 # Parts of the dispatcher whose tests use a broker.
-ON_BROKERS   := $(shell grep -lE 'dispatchtest\.New\b|dbtest\.(Broker|RealBrokers)\b' $(DISPATCHER:%=%/*_test.go) | xargs -n 1 dirname | sort -u)
+ON_BROKERS    = $(shell grep -lE 'dispatchtest\.New\b|dbtest\.(Broker|RealBrokers)\b' $(DISPATCHER:%=%/*_test.go) | xargs -n 1 dirname | sort -u)
 # Tests that look at plans or memory, make faults of their own, or open databases of their own, which have none: failing transactions show nothing new.
 SHOWN        := ^TestPlansDo|UseTheirIndexes$$|LittleMemory$$|Under(Faults|Chaos)$$|^TestStrangersKeep
 SQL_LOG     := bin/sql.log
