@@ -151,3 +151,22 @@ SELECT $1, 'customer.document.order.receipt', gen_random_uuid(), now(), 'x', '',
 	k.advance(25 * time.Hour)
 	require.NoError(t, add())
 }
+
+// A mail to a customer names the company beside the platform, if that has a name, and others the platform alone.
+func TestMailsNameTheCompany(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		platform string
+		company  *string
+		want     string
+	}{
+		{"Tradegrid <mail@example.com>", new("Nordic"), `"Nordic via Tradegrid" <mail@example.com>`},
+		{"mail@example.com", new("Nordic"), `"Nordic" <mail@example.com>`},
+		{"Tradegrid <mail@example.com>", nil, `"Tradegrid" <mail@example.com>`},
+	} {
+		m, err := NewSender(Config{From: row.platform}).message(&draft{Kind: "test", Recipient: "bo@example.com", From: row.company})
+		require.NoError(t, err)
+		require.Equal(t, row.want, m.GetFromString()[0])
+		require.Empty(t, m.GetAddrHeader("Reply-To"))
+	}
+}

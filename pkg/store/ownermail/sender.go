@@ -294,10 +294,11 @@ func (d *draft) onBehalf(m *mail.Msg) error {
 	if d.From == nil {
 		return nil
 	}
-	from := *m.GetFrom()[0]
-	if from.Name = *d.From + " via " + from.Name; m.GetFrom()[0].Name == "" {
-		from.Name = *d.From
+	from, name := *m.GetFrom()[0], *d.From
+	if from.Name != "" {
+		name += " via " + from.Name
 	}
+	from.Name = name
 	if err := m.From(from.String()); err != nil {
 		return fmt.Errorf("name sender of notice: %w", err)
 	}
