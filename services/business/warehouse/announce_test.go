@@ -2,6 +2,7 @@ package warehouse_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -76,6 +77,24 @@ func TestReservesAreTold(t *testing.T) {
 	s.adjust(bolt, 4).OK(201)
 	s.announce()
 	require.Equal(t, -2.0, s.events(availableChanged)[2]["available"])
+}
+
+// Rows are locked for a short time each: orders of a company do not wait until the rows of all companies are told.
+func TestStockIsToldInParts(t *testing.T) {
+	t.Parallel()
+	s := openOn(t, dbtest.OpenNew(t))
+	for i := range 45 {
+		s.adjust(s.product(fmt.Sprint("Bolt ", i)), 1).OK(201)
+	}
+	s.announce()
+	together := map[any]int{}
+	for _, told := range s.events(availableChanged) {
+		together[told["updatedAt"]]++ // the time of the transaction
+	}
+	require.Len(t, together, 3)
+	for at, rows := range together {
+		require.LessOrEqual(t, rows, 20, at)
+	}
 }
 
 // A document that stays at a row of one company does not keep what changed of others from being told.
