@@ -14,6 +14,8 @@ WITHDB      := $(GO) run ./pkg/testkit/dbtest/withdb
 CYCLONEDX   := $(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 TARGETS     ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 PACKAGES    ?= ./...
+# Everything is built as it is released: static, and without a C compiler.
+export CGO_ENABLED := 0
 # Tests wait for databases, brokers and clocks most of the time, so more packages than processors run at once. `make lint` vets.
 # Tests allocate much and keep little, so the collector runs less often; the limit keeps a process small where memory is.
 FEW_COLLECTIONS := GOGC=400 GOMEMLIMIT=1GiB
@@ -22,8 +24,9 @@ LONGEST      := ./services/roles ./services/dev ./services/console ./cmd/tradegr
 # The parts of the dispatcher.
 DISPATCHER   := $(addprefix ./services/delivery/,deadletter delay dispatch match reconcile router sender store sweeper)
 # Tests of a new clone wait for the compiler and the linker half of the time. Without inlining and debug information, this module is
-# compiled in two thirds of the time, also the binary that tests/e2e builds; without symbols, binaries are linked in half of it.
-QUICK_BUILD  := GOFLAGS="$$($(GO) env GOFLAGS) '-gcflags=github.com/tradegrid/tradegrid/...=-l -dwarf=false'"
+# compiled in two thirds of the time, also the binary that tests/e2e builds; without symbols, binaries are linked in half of it. Without
+# paths, `make image-check` finds in the cache what this module depends on.
+QUICK_BUILD  := GOFLAGS="$$($(GO) env GOFLAGS) -trimpath '-gcflags=github.com/tradegrid/tradegrid/...=-l -dwarf=false'"
 QUICK_LINK   := -ldflags=-s
 # The linter holds the whole program: its collector runs less often until a third of the memory is taken.
 FEW_OF_LINTER := GOGC=400 GOMEMLIMIT=$(shell awk '/^MemTotal/ {limit = int($$2 / 3072)} END {print limit ? limit : 4096}' /proc/meminfo 2>/dev/null || echo 4096)MiB
@@ -34,10 +37,16 @@ CHAOTIC       = $(shell grep -rlE --include='*_test.go' '(apitest|dbtest|tradete
 ON_BROKERS    = $(shell grep -lE 'dispatchtest\.New\b|dbtest\.(Broker|RealBrokers)\b' $(DISPATCHER:%=%/*_test.go) | xargs -n 1 dirname | sort -u)
 # Tests that look at plans or memory, make faults of their own, or open databases of their own, which have none: failing transactions show nothing new.
 SHOWN        := ^TestPlansDo|UseTheirIndexes$$|LittleMemory$$|Under(Faults|Chaos)$$|^TestStrangersKeep
+# Of this package, one test meets failing transactions: the one that takes every resource through its life.
+LIVES        := ./services/roles
+LIFE         := ^TestEveryResourceLives$$
 SQL_LOG     := bin/sql.log
 BENCH       ?= .
 BENCHTIME   ?= 3s
 CHAOS       ?= 0.2
+# Set, `make test` does what `make test-chaos` does as well, right after the tests of each package, which saves linking them again.
+WITH_CHAOS  ?=
+TWICE        = ROOT='$(CURDIR)' CHAOTIC='$(CHAOTIC)' SHOWN='$(SHOWN)' LIVES='$(LIVES)' LIFE='$(LIFE)' CHAOS='$(CHAOS)'
 # What gotestsum does with tests that fail. Only the suites on real brokers run them again, see test-kafka.
 AGAIN       ?=
 
@@ -59,7 +68,7 @@ release: release-check ## build what a laptop or a server downloads, with checks
 	rm -rf dist && mkdir dist
 	for target in $(TARGETS); do \
 	  os=$${target%/*} name=tradegrid_$(RELEASE)_$${target/\//_} && \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$${target#*/} $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X github.com/tradegrid/tradegrid/services/roles.Release=$(RELEASE) -X github.com/tradegrid/tradegrid/services/roles.commit=$(COMMIT)" \
+	  GOOS=$$os GOARCH=$${target#*/} $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X github.com/tradegrid/tradegrid/services/roles.Release=$(RELEASE) -X github.com/tradegrid/tradegrid/services/roles.commit=$(COMMIT)" \
 	    -o dist/$$name/$$([ $$os = windows ] && echo tradegrid.exe || echo tradegrid) ./cmd/tradegrid && \
 	  cp LICENSE README.md dist/$$name && \
 	  { [ $$target != $(firstword $(TARGETS)) ] || $(CYCLONEDX) bin -json -noserial -version v$(RELEASE) -output dist/tradegrid_$(RELEASE).cdx.json dist/$$name/tradegrid; } && \
@@ -83,16 +92,16 @@ demo: build ## the same with an end: place one order, see its webhook arrive, st
 .PHONY: test
 test: ## run all tests against an embedded database and broker
 	@mkdir -p bin && log=$$(mktemp bin/sql.XXXXXX) && trap 'rm -f "$$log"' EXIT && export TRADEGRID_SQL_LOG="$(CURDIR)/$$log" && \
-	  $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "$(if $(filter ./...,$(PACKAGES)),$(LONGEST)) $(PACKAGES)" -- $(SIDE_BY_SIDE) $(TESTFLAGS) $(if $(filter-out -count=%,$(TESTFLAGS) $(PACKAGES:./...=)),, && mv "$$log" $(SQL_LOG))
+	  $(FEW_COLLECTIONS) $(QUICK_BUILD) $(if $(WITH_CHAOS),$(TWICE)) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "$(if $(filter ./...,$(PACKAGES)),$(LONGEST)) $(PACKAGES)" -- $(SIDE_BY_SIDE) $(if $(WITH_CHAOS),-exec '$(CURDIR)/tests/chaos/twice') $(TESTFLAGS) $(if $(filter-out -count=%,$(TESTFLAGS) $(PACKAGES:./...=)),, && mv "$$log" $(SQL_LOG))
 
 .PHONY: test-chaos
 test-chaos: ## run the tests of the API with failing transactions: retries asked for, commits without an answer
 	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "$(CHAOTIC)" -- $(SIDE_BY_SIDE) -count=1 -skip '$(SHOWN)'
-	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages ./services/roles -- $(SIDE_BY_SIDE) -count=1 -run '^TestEveryResourceLives$$'
+	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages $(LIVES) -- $(SIDE_BY_SIDE) -count=1 -run '$(LIFE)'
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector
-	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/store/db/... ./pkg/events/kafka/... ./pkg/events/outbox/... ./pkg/store/groupcommit/... ./pkg/store/numbering/... ./pkg/api/ratelimit/... $(DISPATCHER) ./services/dev/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1 -skip '^TestPlansDo'
+	$(WITHDB) env CGO_ENABLED=1 $(GOTESTSUM) $(AGAIN) --packages "./pkg/store/db/... ./pkg/events/kafka/... ./pkg/events/outbox/... ./pkg/store/groupcommit/... ./pkg/store/numbering/... ./pkg/api/ratelimit/... $(DISPATCHER) ./services/dev/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1 -skip '^TestPlansDo'
 
 .PHONY: test-kill
 test-kill: ## kill and freeze relays at their weakest points, from inside
@@ -113,8 +122,9 @@ test-kafka: AGAIN := --rerun-fails=2 --rerun-fails-max-failures=3
 test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: needs Java 17 and Maven
 	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
 	$(QUICK_BUILD) $(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/events/kafka ./pkg/events/outbox $(ON_BROKERS)" -- -vet=off $(QUICK_LINK) -tags kafka -count=1 -timeout 10m -skip "^TestPlansDo" && \
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./services/roles ./services/platform/company ./pkg/api/loadshed ./pkg/testkit/dbtest" -- -vet=off $(QUICK_LINK) -count=1 -timeout 10m -run "^Test(AllTopics|Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./services/roles ./services/platform/company ./pkg/api/loadshed ./pkg/testkit/dbtest" -- -vet=off $(QUICK_LINK) -count=1 -timeout 10m -run "^Test(AllTopics|Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)" >bin/kafka/roles.log 2>&1 & \
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/events/kafka ./pkg/events/outbox $(ON_BROKERS)" -- -vet=off $(QUICK_LINK) -tags kafka -count=1 -timeout 10m -skip "^TestPlansDo"; failed=$$?; \
+	  wait $$! || failed=1; cat bin/kafka/roles.log; exit $$failed'
 	@cat bin/kafka/report.txt
 
 .PHONY: dialect

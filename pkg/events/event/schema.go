@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -82,14 +84,23 @@ func (t Type) dataSchema(registry huma.Registry) *huma.Schema {
 	return both
 }
 
-// Fields are the names of the fields that data can have, those of an envelope that was too large included.
+// fieldsOf keeps what Fields has found, by the types of data: each subscription with a filter asks for it.
+var fieldsOf sync.Map
+
+// Fields are the names of the fields that data can have, those of an envelope that was too large included. Nobody changes them.
 func (t Type) Fields() []string {
+	types := [2]reflect.Type{t.Data, t.Extra}
+	if known, ok := fieldsOf.Load(types); ok {
+		return known.([]string) //nolint:errcheck,forcetypeassert // only Fields stores
+	}
 	registry := jsontype.NewRegistry(definitions)
 	data := t.dataSchema(registry)
 	for data.Ref != "" {
 		data = registry.SchemaFromRef(data.Ref)
 	}
-	return append(slices.Sorted(maps.Keys(data.Properties)), "truncated")
+	fields := append(slices.Sorted(maps.Keys(data.Properties)), "truncated")
+	fieldsOf.Store(types, fields)
+	return fields
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/language"
 )
@@ -24,7 +25,8 @@ type texts struct {
 
 const english = "en"
 
-func readTexts() (texts, error) {
+// readTexts reads the texts of all languages once; nobody changes them.
+var readTexts = sync.OnceValues(func() (texts, error) {
 	t := texts{byLang: map[string]map[string]string{}, langs: []string{english}, dates: map[string]dateWords{}}
 	entries, err := textFiles.ReadDir("texts")
 	if err != nil {
@@ -54,7 +56,7 @@ func readTexts() (texts, error) {
 	}
 	t.matcher = language.NewMatcher(tags)
 	return t, nil
-}
+})
 
 // choose picks the language that a browser asks for.
 func (t texts) choose(accept string) string {
