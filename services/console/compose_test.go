@@ -40,7 +40,7 @@ func (v *visitor) filledIn(p page) url.Values {
 			at[a.Key] = a.Val
 		}
 		require.False(v.t, n.Data == "button" && at["hx-post"] != "" && at["hx-vals"] == "" && inherits(n, "hx-vals"),
-			"the value of the button %q is overwritten by the hx-vals that it inherits; add hx-disinherit to the element that has them", at["value"])
+			"the value of the button %q is overwritten by the hx-vals that it inherits, which hx-disinherit does not stop; add hx-vals=\"unset\" to the button", at["value"])
 		_, checked := at["checked"]
 		switch name := at["name"]; {
 		case name == "" || name == "q" || (at["type"] == "checkbox" || at["type"] == "radio") && !checked:
@@ -61,9 +61,6 @@ func inherits(n *html.Node, attribute string) bool {
 		at := map[string]string{}
 		for _, a := range around.Attr {
 			at[a.Key] = a.Val
-		}
-		if slices.Contains(strings.Fields(at["hx-disinherit"]), attribute) {
-			return false
 		}
 		if at[attribute] != "" {
 			return true

@@ -65,7 +65,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		}
 		return web.Number(q.Amount(n))
 	case resources.AsPercent:
-		return web.Number(q.Number(text) + "\u00a0%")
+		return web.Number(q.Percent(text))
 	case resources.AsTime:
 		return moments(q, text)
 	case resources.AsDate:

@@ -54,7 +54,7 @@ func orders() Resource {
 		Facts: []Column{percent("discountPercent"), amount("fixedDiscount"), code("couponCode"), amount("taxAmount"), word("taxMode"), code("dealId").Of("deals", "dealId")},
 		Tables: []Table{
 			lines(qty("reservedQty"), qty("shippedQty"), qty("returnedQty")),
-			taxes(),
+			taxesReturned("returnedTaxAmount"),
 			{
 				Name: "payments", List: "listOrderPayments", First: "pay",
 				Columns: []Column{

@@ -63,8 +63,10 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, s sales.Shift) (sh
 		Methods: []web.Fact{
 			{Label: q.T("shifts.method.cash"), Cell: web.Number(q.Money(int64(s.TotalsByMethod.Cash)))},
 			{Label: q.T("shifts.method.card"), Cell: web.Number(q.Money(int64(s.TotalsByMethod.Card)))},
-			{Label: q.T("shifts.method.sbp"), Cell: web.Number(q.Money(int64(s.TotalsByMethod.SBP)))},
 		},
+	}
+	if q.Offers("sbp") || s.TotalsByMethod.SBP != 0 {
+		p.Methods = append(p.Methods, web.Fact{Label: q.T("shifts.method.sbp"), Cell: web.Number(q.Money(int64(s.TotalsByMethod.SBP)))})
 	}
 	p.Header.Prints = q.PrintMenu("shifts", []string{"report"}, s.ID.String())
 	if !isOpen(s) {
