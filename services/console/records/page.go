@@ -43,6 +43,7 @@ type section struct {
 	Links []web.Link // forms that add rows
 	Table web.Table
 	Sums  []web.Fact // below it
+	Text  string     // below it; "" = none
 }
 
 // shown is a record on its way to a page.

@@ -174,10 +174,10 @@ func (pages *Pages) sales(ctx context.Context, q *web.Request, s sales.Shift, p 
 		Empty:   web.Empty{Title: q.T("shifts.sales.none"), Text: q.T("shifts.sales.none.text")},
 	}
 	for _, v := range found.Items {
-		state, next := web.State(web.Good, q.T("shifts.kind.sale")), web.Cell{}
+		state, next, total := web.State(web.Good, q.T("shifts.kind.sale")), web.Cell{}, int64(v.Total)
 		switch {
 		case v.Kind == "refund":
-			state = web.State(web.Warn, q.T("shifts.kind.refund"))
+			state, total = web.State(web.Warn, q.T("shifts.kind.refund")), -total
 		case v.RefundStatus != "none":
 			state.Also = q.T("shifts.refunded." + v.RefundStatus)
 		}
@@ -185,7 +185,7 @@ func (pages *Pages) sales(ctx context.Context, q *web.Request, s sales.Shift, p 
 			next = web.LinkTo(q.T("shifts.refund"), q.Path("/sales/"+v.ID.String()+"/do/refund"))
 		}
 		p.Sales.Rows = append(p.Sales.Rows, []web.Cell{
-			web.LinkTo(q.T("shifts.receipt.number", v.Number), q.Path("/sales/"+v.ID.String())), web.When(q.At(v.CreatedAt.Std())), state, web.Text(q.T("shifts.method." + v.PaymentMethod)), web.Number(q.Money(int64(v.Total))), next,
+			web.LinkTo(q.T("shifts.receipt.number", v.Number), q.Path("/sales/"+v.ID.String())), web.When(q.At(v.CreatedAt.Std())), state, web.Text(q.T("shifts.method." + v.PaymentMethod)), web.Number(q.Money(total)), next,
 		})
 	}
 	return nil
