@@ -35,7 +35,7 @@ func lines(own ...Column) Table {
 		{Name: "discountAmount", Kind: AsAmount, Some: true},
 		percent("taxRate").Less(), amount("taxAmount").Less(), amount("total"),
 	}
-	own = append(own, percent("discountPercent"), amount("fixedDiscount").Less(), amount("returnedAmount").Less(), amount("returnedTaxAmount").Less())
+	own = append(own, percent("discountPercent"), amount("fixedDiscount").Less())
 	return Table{Name: "lines", Field: "lines", Columns: append(columns, told(own...)...), Tells: true}
 }
 

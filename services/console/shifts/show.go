@@ -142,8 +142,8 @@ func (pages *Pages) movements(ctx context.Context, q *web.Request, s sales.Shift
 		return err
 	}
 	p.Cash = web.Table{
-		Label:   q.T("shifts.cash"),
-		Columns: []web.Column{{Text: q.T("shifts.when")}, {Text: q.T("shifts.direction")}, {Text: q.T("shifts.reason")}, {Text: q.T("shifts.who")}, {Text: q.T("shifts.amount"), Num: true}},
+		Label: q.T("shifts.cash"), Folds: true,
+		Columns: []web.Column{{Text: q.T("shifts.when")}, {Text: q.T("shifts.direction")}, {Text: q.T("shifts.reason")}, {Text: q.T("shifts.who")}, {Text: q.T("shifts.amount"), Num: true, Lead: true}},
 		Empty:   web.Empty{Title: q.T("shifts.cash.none"), Text: q.T("shifts.cash.none.text")},
 	}
 	for _, m := range found.Items {
@@ -169,8 +169,8 @@ func (pages *Pages) sales(ctx context.Context, q *web.Request, s sales.Shift, p 
 		return err
 	}
 	p.Sales = web.Table{
-		Label:   q.T("shifts.sales"),
-		Columns: []web.Column{{Text: q.T("shifts.receipt")}, {Text: q.T("shifts.when")}, {Text: q.T("shifts.kind")}, {Text: q.T("shifts.method")}, {Text: q.T("shifts.total"), Num: true}, {}},
+		Label: q.T("shifts.sales"), Folds: true,
+		Columns: []web.Column{{Text: q.T("shifts.receipt")}, {Text: q.T("shifts.when")}, {Text: q.T("shifts.kind")}, {Text: q.T("shifts.method")}, {Text: q.T("shifts.total"), Num: true, Lead: true}, {}},
 		Empty:   web.Empty{Title: q.T("shifts.sales.none"), Text: q.T("shifts.sales.none.text")},
 	}
 	for _, v := range found.Items {
