@@ -124,7 +124,7 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *re
 			one.Sums = sumsBelow(q, s)
 		}
 		if n := s.record.Number(t.Returned); n != 0 {
-			one.Title, one.Text = q.T("records.returned."+t.Name), q.T("records.returned."+t.Name+".text", q.Money(n))
+			one.Title, one.Text = q.T("records.taxes.returned"), q.T("records.taxes.returned.text", q.Money(n))
 		}
 		p.Sections = append(p.Sections, one)
 	}
