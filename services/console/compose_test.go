@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +39,7 @@ func (v *visitor) filledIn(p page) url.Values {
 			at[a.Key] = a.Val
 		}
 		require.False(v.t, n.Data == "button" && at["hx-post"] != "" && at["hx-vals"] == "" && inherits(n, "hx-vals"),
-			"the value of the button %q is overwritten by the hx-vals that it inherits; add hx-disinherit to the element that has them", at["value"])
+			"the value of the button %q is overwritten by the hx-vals that it inherits, which hx-disinherit does not stop; add hx-vals=\"unset\" to the button", at["value"])
 		_, checked := at["checked"]
 		switch name := at["name"]; {
 		case name == "" || name == "q" || (at["type"] == "checkbox" || at["type"] == "radio") && !checked:
@@ -61,9 +60,6 @@ func inherits(n *html.Node, attribute string) bool {
 		at := map[string]string{}
 		for _, a := range around.Attr {
 			at[a.Key] = a.Val
-		}
-		if slices.Contains(strings.Fields(at["hx-disinherit"]), attribute) {
-			return false
 		}
 		if at[attribute] != "" {
 			return true
@@ -152,6 +148,7 @@ func TestOrdersAreComposed(t *testing.T) {
 	_, form = owner.step(at, form, "enter", "p", "SP-1")
 	page, form = owner.step(at, form, "sum", "qty.0", "3", "discount.0", "50", "deliveryCost", "4.00")
 	require.Contains(t, page.body, "$5.80", "3 × 1.20 less half, with delivery")
+	require.Regexp(t, `id="more-0" name="do" value="more 0"`, page.body, "a button that is pressed is found again after its answer, and keeps the focus")
 	_, form = owner.step(at, form, "add kind=custom&name=Gift+wrap", "price.0", "")
 	require.Equal(t, "Gift wrap", form.Get("name.1"))
 	_, form = owner.step(at, form, "drop 0")
@@ -270,6 +267,45 @@ func TestOrdersAreRepeatedAndPaid(t *testing.T) {
 	page = owner.ask(http.MethodGet, at+"?customerName=Kim&kind.0=product&ref.0="+product+"&name.0=Spoke&qty.0=2", nil)
 	form = owner.filledIn(page)
 	require.Equal(t, []string{"Kim", product, "2"}, []string{form.Get("customerName"), form.Get("ref.0"), form.Get("qty.0")})
+}
+
+// An order offers ways to pay in its currency, says which of its taxes went back, and what is paid for it is no credit of its client.
+func TestOrdersSayWhatIsPaidAndTaxed(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	rate, _ := p.call(own, p.external, http.MethodPost, "/catalog/tax-rates", `{"name":"Full","percent":12.5}`)["id"].(string)
+	client, _ := p.call(own, p.external, http.MethodPost, "/clients", `{"kind":"individual","displayName":"Ada Moss"}`)["id"].(string)
+	made := p.call(own, p.external, http.MethodPost, "/orders", `{"customerId":"`+client+`","items":[{"kind":"custom","name":"Gift wrap","qty":4,"unitPrice":450,"taxRateId":"`+rate+`"}]}`)
+	order, _ := made["id"].(string)
+	lines, _ := made["lines"].([]any)
+	line, _ := lines[0].(map[string]any)["id"].(string)
+	form := owner.ask(http.MethodGet, root+"/orders/"+order+"/do/pay", nil)
+	require.Contains(t, form.body, `<option value="cash"`)
+	require.NotContains(t, form.body, `<option value="sbp"`, "which moves roubles only")
+
+	p.call(own, p.external, http.MethodPost, "/orders/"+order+"/payments", `{"amount":1800,"method":"sbp"}`)
+	require.Contains(t, owner.ask(http.MethodGet, root+"/orders/"+order+"?tab=payments", nil).body, "SBP", "the API takes it, and pages show it")
+	card := owner.ask(http.MethodGet, root+"/clients/"+client+"/view/card", nil)
+	require.Regexp(t, `<dt>Paid ahead</dt><dd>\$18\.00</dd>`, card.body)
+	require.NotContains(t, card.body, "<dt>Credit</dt>")
+	page := owner.ask(http.MethodGet, root+"/orders/"+order, nil)
+	require.Contains(t, page.body, "<h2>Taxes</h2>")
+	require.Contains(t, page.body, ">12.5%<")
+
+	for _, next := range []string{"confirmed", "in_progress", "ready", "completed"} {
+		p.call(own, p.external, http.MethodPost, "/orders/"+order+"/status/"+next, "{}")
+	}
+	p.call(own, p.external, http.MethodPost, "/orders/"+order+"/returns", `{"items":[{"orderLineId":"`+line+`","qty":1}]}`)
+	page = owner.ask(http.MethodGet, root+"/orders/"+order, nil)
+	require.Contains(t, page.body, "<h2>Taxes before returns</h2>")
+	require.Contains(t, page.body, "Of this, $0.50 is for what was returned.")
+	require.Regexp(t, `<span class="sub">.*Returned: 1 · .*Tax rate: Full</span>`, page.body, "what was done of a line stands below its name")
+	require.Regexp(t, `<td class="num foremost">18\.00</td>`, page.body, "the total stays on the first line of a row on a phone")
+	card = owner.ask(http.MethodGet, root+"/clients/"+client+"/view/card", nil)
+	require.Regexp(t, `<dt>Credit</dt><dd>\$4\.50</dd>`, card.body, "what is to be refunded is owed back")
+	require.NotContains(t, card.body, "Paid ahead")
 }
 
 // An order that was paid beyond what it costs leads to its payments, and a refund begins with what is due back.

@@ -60,6 +60,8 @@ func TestTheCounterSells(t *testing.T) {
 
 	page, form = cashier.step(sell, form, "pay")
 	require.Contains(t, page.body, "Take $4.58")
+	require.NotContains(t, page.body, `value="sbp"`, "which moves roubles only")
+	require.Contains(t, page.body, `data-pad="."`, "the separator of the language")
 	page, form = cashier.step(sell, form, "sum", "given", "3")
 	require.Contains(t, page.body, "At least $4.58")
 	page, form = cashier.step(sell, form, "sum", "given", "10")

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,17 @@ func compose(t *testing.T, b *browser, company string) {
 	b.until(`!!document.querySelector("#line-0") && document.activeElement.id === "p" && !document.querySelector(".htmx-added, .htmx-settling, .htmx-request")`)
 	b.run(chromedp.KeyEvent("HL-0002-0001" + kb.Enter)) // as a scanner does
 	b.until(`!!document.querySelector("#line-1") && document.activeElement.id === "p" && !document.querySelector(".htmx-added, .htmx-settling, .htmx-request")`)
+	for _, press := range []struct {
+		button, qty string
+		key         bool
+	}{{"more-1", "2", false}, {"more-1", "3", true}, {"less-1", "2", false}, {"less-1", "1", true}} {
+		if press.key {
+			b.run(chromedp.KeyEvent(kb.Enter))
+		} else {
+			b.run(chromedp.Click(chromedp.CSS("#" + press.button)))
+		}
+		b.until(fmt.Sprintf(`document.querySelector("#qty-1").value === %q && document.activeElement.id === %q`, press.qty, press.button))
+	}
 	b.exec(`document.querySelector("#discount-1").value = "50", document.querySelector("#discount-1").dispatchEvent(new Event("change", { bubbles: true }))`)
 	b.until(`document.querySelector("#total-1").textContent.includes("59.95")`)
 	require.Contains(t, b.text("#sums"), "89.85")

@@ -113,14 +113,17 @@ func Added(lines []Line, l Line) (all []Line, at int) {
 
 // Step changes the quantity by a whole number, not below one. A text that is no number stays, so that its fault is shown.
 func (l *Line) Step(by int64) {
-	whole, part, _ := strings.Cut(strings.Replace(l.Qty, ",", ".", 1), ".")
+	whole, part, point := l.Qty, "", ""
+	if i := strings.IndexAny(l.Qty, ".,"); i >= 0 {
+		whole, point, part = l.Qty[:i], l.Qty[i:i+1], l.Qty[i+1:]
+	}
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil || n+by < 1 {
 		return
 	}
 	l.Qty = strconv.FormatInt(n+by, 10)
 	if part != "" {
-		l.Qty += "." + part
+		l.Qty += point + part
 	}
 }
 

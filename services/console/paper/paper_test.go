@@ -80,7 +80,7 @@ func TestDocumentsSayWhatTheRecordHas(t *testing.T) {
 
 	added := order(1)
 	added.TaxMode = "added"
-	require.Equal(t, "Tax 19\u00a0% on 10,000.00: €1,900.00", labels(newWriter(t, "en").Confirmation(added, nil).Sums)[2], "taxes that are added stand above the total")
+	require.Equal(t, "Tax 19% on 10,000.00: €1,900.00", labels(newWriter(t, "en").Confirmation(added, nil).Sums)[2], "taxes that are added stand above the total")
 	note := newWriter(t, "en").DeliveryNote(order(1), nil)
 	require.Empty(t, note.Sums, "whoever brings the goods does not know what they cost")
 	for _, row := range note.Rows {

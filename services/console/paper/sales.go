@@ -4,6 +4,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/store/record"
 	"github.com/tradegrid/tradegrid/services/business/lineitem"
 	"github.com/tradegrid/tradegrid/services/business/sales"
+	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
 // receiptColumns are those of a roll: what was sold, and its amount.
@@ -73,12 +74,16 @@ func (w Writer) ShiftReport(v sales.Shift) Sheet {
 		{Cells: []string{w.say("paper.shift.methods")}},
 		{Cells: []string{w.method("cash"), w.amount(v.TotalsByMethod.Cash)}},
 		{Cells: []string{w.method("card"), w.amount(v.TotalsByMethod.Card)}},
-		{Cells: []string{w.method("sbp"), w.amount(v.TotalsByMethod.SBP)}},
-		{Cells: []string{w.say("paper.shift.drawer")}},
-		{Cells: []string{w.say("paper.shift.opening"), w.amount(v.OpeningCash)}},
-		{Cells: []string{w.say("paper.shift.in"), w.amount(v.CashIn)}},
-		{Cells: []string{w.say("paper.shift.out"), w.amount(-v.CashOut)}},
 	}
+	if web.PaidBy("sbp", w.settings.Currency) || v.TotalsByMethod.SBP != 0 {
+		s.Rows = append(s.Rows, Row{Cells: []string{w.method("sbp"), w.amount(v.TotalsByMethod.SBP)}})
+	}
+	s.Rows = append(s.Rows,
+		Row{Cells: []string{w.say("paper.shift.drawer")}},
+		Row{Cells: []string{w.say("paper.shift.opening"), w.amount(v.OpeningCash)}},
+		Row{Cells: []string{w.say("paper.shift.in"), w.amount(v.CashIn)}},
+		Row{Cells: []string{w.say("paper.shift.out"), w.amount(-v.CashOut)}},
+	)
 	s.Sums = []Fact{{Label: w.say("paper.shift.expected"), Text: w.money(v.ExpectedCash), Strong: true}}
 	if v.ClosingCash != nil && v.CashDifference != nil {
 		s.Sums = append(s.Sums, Fact{Label: w.say("paper.shift.counted"), Text: w.money(*v.ClosingCash)}, Fact{Label: w.say("paper.shift.difference"), Text: w.money(*v.CashDifference)})

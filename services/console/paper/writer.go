@@ -88,7 +88,9 @@ func (w Writer) money(a money.Amount) string {
 
 func (w Writer) qty(q money.Qty) string { return w.number(q.String()) }
 
-func (w Writer) percent(p money.Percent) string { return w.number(p.String()) + "\u00a0%" }
+func (w Writer) percent(p money.Percent) string {
+	return strings.Replace(w.say("number.percent"), "0", w.number(p.String()), 1)
+}
 
 func (w Writer) date(at time.Time) string {
 	return w.texts.Time(w.lang, "paper.date", at.In(w.zone))

@@ -68,7 +68,7 @@ func (pages *Pages) jobTable(ctx context.Context, q *web.Request, found []job.Re
 	for _, j := range found {
 		progress := web.Number(number(q, j.Processed))
 		if j.Total != nil {
-			progress = web.Number(number(q, j.Processed) + " / " + number(q, *j.Total)).With(strconv.Itoa(j.Progress) + " %")
+			progress = web.Number(number(q, j.Processed) + " / " + number(q, *j.Total)).With(q.Percent(strconv.Itoa(j.Progress)))
 		}
 		failure := web.Text("")
 		if j.Error != nil && j.Error.Code != "" {

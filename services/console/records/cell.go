@@ -65,7 +65,7 @@ func value(q *web.Request, c resources.Column, r resources.Record) web.Cell {
 		}
 		return web.Number(q.Amount(n))
 	case resources.AsPercent:
-		return web.Number(q.Number(text) + "\u00a0%")
+		return web.Number(q.Percent(text))
 	case resources.AsTime:
 		return moments(q, text)
 	case resources.AsDate:
@@ -111,12 +111,24 @@ func ofField(q *web.Request, res resources.Resource, c resources.Column, r resou
 	shape, ok := of.Field(name)
 	kind, shown := kindOf(shape)
 	if !ok || !shown {
-		return c, r
+		return c, inWords(q, c, r)
 	}
 	if name == res.State || strings.HasSuffix(name, "Status") {
 		kind = resources.AsState
 	}
 	return resources.Column{Name: name, Kind: kind}, resources.Record{name: r[c.Name]}
+}
+
+// inWords is a row of changes in which a list, such as the taxes of a document, is no JSON: it says that the list is another one.
+func inWords(q *web.Request, c resources.Column, r resources.Record) resources.Record {
+	if _, list := r[c.Name].([]any); !list {
+		return r
+	}
+	text := ""
+	if c.Name == "to" {
+		text = q.T("records.changed.list")
+	}
+	return resources.Record{c.Name: text}
 }
 
 func moments(q *web.Request, text string) web.Cell {

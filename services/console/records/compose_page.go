@@ -63,6 +63,7 @@ type lineForm struct {
 
 	No                                         int
 	Placeholder                                string // the price if none is typed
+	Reduced                                    string // the discount, likewise
 	QtyFault, PriceFault, DiscountFault, Fault string
 	Total                                      string
 	Image                                      web.Picture
@@ -278,6 +279,9 @@ func (p *composePage) lines(c *composer, summed resources.Record, refusal error)
 		f := lineForm{Line: l, No: i, Image: l.Image(c.q)}
 		f.QtyFault, f.PriceFault, f.DiscountFault, f.Fault = lines.FaultsOf(c.q, c.res.Lines, i, refusal)
 		if i < len(sums) {
+			if n := sums[i].Text("discountPercent"); n != "" && n != "0" {
+				f.Reduced = c.q.Typed(n)
+			}
 			f.Total, f.Placeholder = c.q.Amount(sums[i].Number("total")), c.q.Amount(sums[i].Number("unitPrice"))
 		}
 		p.Lines = append(p.Lines, f)
@@ -292,7 +296,11 @@ func (p *composePage) lines(c *composer, summed resources.Record, refusal error)
 			if name == "discountAmount" {
 				n = -n
 			}
-			p.Sums = append(p.Sums, web.Fact{Label: c.q.Label(name), Cell: web.Number(c.q.Amount(n))})
+			label := c.q.Label(name)
+			if mode := summed.Text("taxMode"); name == "taxAmount" && mode != "" {
+				label = c.q.T("till.sum.tax." + mode)
+			}
+			p.Sums = append(p.Sums, web.Fact{Label: label, Cell: web.Number(c.q.Amount(n))})
 		}
 	}
 	p.Total = c.q.Money(summed.Number("amountDue"))

@@ -207,7 +207,9 @@ func (pages *Pages) filterFields(ctx context.Context, q *web.Request, in listQue
 
 func optionsOf(q *web.Request, values, chosen []string) (options []web.Option) {
 	for _, v := range values {
-		options = append(options, web.Option{Value: v, Text: q.Word(v), Selected: slices.Contains(chosen, v)})
+		if on := slices.Contains(chosen, v); on || q.Offers(v) {
+			options = append(options, web.Option{Value: v, Text: q.Word(v), Selected: on})
+		}
 	}
 	return options
 }

@@ -24,7 +24,7 @@ func columnsOf(t resources.Table, answer *httpapi.Shape) []resources.Column {
 	f, _ := answer.Field(t.Field)
 	all := withOthers(t.Columns, f.Item, "sortOrder")
 	for i := len(t.Columns); i < len(all); i++ {
-		all[i].Some = true
+		all[i].Some, all[i].Told = true, t.Tells
 	}
 	return all
 }

@@ -123,6 +123,9 @@ func (pages *Pages) overview(ctx context.Context, q *web.Request, s shown, p *re
 		if t.Name == "lines" {
 			one.Sums = sumsBelow(q, s)
 		}
+		if n := s.record.Number(t.Returned); n != 0 {
+			one.Title, one.Text = q.T("records.taxes.returned"), q.T("records.taxes.returned.text", q.Money(n))
+		}
 		p.Sections = append(p.Sections, one)
 	}
 	return nil
@@ -150,6 +153,8 @@ func says(s shown, c resources.Column) bool {
 	case !s.record.Has(c.Name), c.Name == s.res.Title, c.Name == s.res.State, c.Name == "createdAt":
 		return false
 	case slices.ContainsFunc(s.res.Gauges, func(g resources.Gauge) bool { return g.State == c.Name }):
+		return false
+	case slices.ContainsFunc(s.res.Tables, func(t resources.Table) bool { return t.Returned == c.Name }):
 		return false
 	case c.Kind == resources.AsTexts && len(s.record.Texts(c.Name)) == 0, slices.ContainsFunc(s.res.Sums, func(sum resources.Sum) bool { return sum.Name == c.Name }):
 		return false

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -42,6 +43,7 @@ type section struct {
 	Links []web.Link // forms that add rows
 	Table web.Table
 	Sums  []web.Fact // below it
+	Text  string     // below it; "" = none
 }
 
 // shown is a record on its way to a page.
@@ -217,13 +219,14 @@ func (pages *Pages) rows(ctx context.Context, q *web.Request, s shown, t resourc
 
 // table is one with these commands of its rows.
 func (pages *Pages) table(ctx context.Context, q *web.Request, s shown, t resources.Table, rows []resources.Record, acts []resources.Command) (web.Table, error) {
-	out := web.Table{Label: q.T("records.tab." + t.Name), Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
+	out := web.Table{Label: q.T("records.tab." + t.Name), Folds: true, Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
 	columns := slices.DeleteFunc(slices.Clone(t.Columns), func(c resources.Column) bool {
 		says := func(r resources.Record) bool { return r.Has(c.Name) && (!c.Some || r.Text(c.Name) != "0") }
-		return c.Hidden || !slices.ContainsFunc(rows, says) && c.Name != t.Columns[0].Name
+		return c.Hidden || c.Told || !slices.ContainsFunc(rows, says) && c.Name != t.Columns[0].Name
 	})
-	for _, c := range columns {
-		out.Columns = append(out.Columns, web.Column{Text: label(q, c), Num: c.Kind.End()})
+	lead := leadOf(columns)
+	for i, c := range columns {
+		out.Columns = append(out.Columns, web.Column{Text: label(q, c), Num: c.Kind.End(), Lead: i == lead})
 	}
 	out.Columns = append(out.Columns, make([]web.Column, len(acts))...)
 	for i, r := range rows {
@@ -241,6 +244,9 @@ func (pages *Pages) table(ctx context.Context, q *web.Request, s shown, t resour
 			cell.Sub, cell.Also = r.Text(c.Under), cmp.Or(r.Text(c.Unit), cell.Also)
 			row = append(row, cell)
 		}
+		if err := pages.tellBelow(ctx, q, s, t, r, &row[0]); err != nil {
+			return out, err
+		}
 		for _, c := range acts {
 			row = append(row, pages.rowCommand(q, s, c, r))
 		}
@@ -248,6 +254,35 @@ func (pages *Pages) table(ctx context.Context, q *web.Request, s shown, t resour
 	}
 	out.Foot = sumsOf(q, t, columns, rows, len(acts))
 	return out, nil
+}
+
+// leadOf is the column that stands on the first line of a row on a phone, behind the first column: the total, or else the amount; -1 = none.
+func leadOf(columns []resources.Column) int {
+	for _, name := range []string{"total", "amount", "payable"} {
+		if i := slices.IndexFunc(columns, func(c resources.Column) bool { return c.Name == name }); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// tellBelow puts what a row says beside its columns below its first cell.
+func (pages *Pages) tellBelow(ctx context.Context, q *web.Request, s shown, t resources.Table, r resources.Record, first *web.Cell) error {
+	for _, c := range t.Columns {
+		if !c.Told || c.Hidden || !r.Has(c.Name) || c.Kind.End() && r.Text(c.Name) == "0" {
+			continue
+		}
+		cell, err := pages.cell(ctx, q, c, r, s.names)
+		if err != nil {
+			return err
+		}
+		if c.Kind == resources.AsAmount {
+			cell.Text = q.Priced(cell.Text)
+		}
+		said := q.T("records.told", strings.TrimSuffix(q.Label(c.Name), ", %"), cell.Text)
+		first.Sub = strings.TrimPrefix(first.Sub+" · "+said, " · ")
+	}
+	return nil
 }
 
 // sumsOf is the last row of a table, with the sums of its columns.

@@ -61,10 +61,8 @@ func (pages *Pages) card(res resources.Resource) web.Handler {
 		if err := pages.bought(ctx, q, s, &p); err != nil {
 			return web.Answer{}, err
 		}
-		if balance := s.record.Number("balance"); balance < 0 {
-			p.Facts = append(p.Facts, web.Fact{Label: q.T("records.card.owes"), Cell: web.State(web.Warn, q.Money(-balance))})
-		} else if balance > 0 {
-			p.Facts = append(p.Facts, web.Fact{Label: q.T("records.card.credit"), Cell: web.Text(q.Money(balance))})
+		if err := pages.balance(ctx, q, s, &p); err != nil {
+			return web.Answer{}, err
 		}
 		if s.record.Number("points") != 0 {
 			p.Facts = append(p.Facts, web.Fact{Label: q.Label("points"), Cell: web.Text(q.Number(s.record.Text("points")))})
@@ -76,21 +74,15 @@ func (pages *Pages) card(res resources.Resource) web.Handler {
 // bought adds what the client has ordered, if the person may see orders and it can be added up in time.
 func (pages *Pages) bought(ctx context.Context, q *web.Request, s shown, p *cardPage) error {
 	orders := pages.resource("orders")
-	if !q.Sees(orders.Area) || !q.Has(orders.Component) {
+	if !pages.seesOrders(q) {
 		return nil
 	}
-	of := url.Values{"customerId": {s.id}, "status": {"new,confirmed,in_progress,ready,completed"}}
-	raw, err := web.Call[web.JSON](ctx, q, "sumOrders", web.Input{Query: of})
-	known, ok := apierr.As(err)
-	switch {
-	case ok && known.Code == list.TooExpensive:
-	case err != nil:
+	of := url.Values{"customerId": {s.id}, "status": {openOrders + ",completed"}}
+	sums, err := sumOrders(ctx, q, of)
+	if err != nil {
 		return err
-	default:
-		var sums resources.Record
-		if err := decode(raw, &sums); err != nil {
-			return err
-		}
+	}
+	if sums != nil {
 		p.Facts = append(p.Facts, web.Fact{Label: q.T("records.card.bought"), Cell: web.Text(q.T("records.card.orders", q.Money(sums.Number("payable")), sums.Number("count")))})
 	}
 	of.Set("pageSize", strconv.Itoa(cardOrders))
@@ -102,5 +94,56 @@ func (pages *Pages) bought(ctx context.Context, q *web.Request, s shown, p *card
 		cell := web.LinkTo(q.T("records.card.order", o.Text("number"), q.Money(o.Number("total"))), pages.recordPath(q, orders.Name, o.Text("id")))
 		p.Last = append(p.Last, web.Fact{Label: moments(q, o.Text("createdAt")).At.Short(), Cell: cell})
 	}
+	return nil
+}
+
+// openOrders are the statuses of orders that are not completed.
+const openOrders = "new,confirmed,in_progress,ready"
+
+func (pages *Pages) seesOrders(q *web.Request) bool {
+	orders := pages.resource("orders")
+	return q.Sees(orders.Area) && q.Has(orders.Component)
+}
+
+// sumOrders adds orders up; nil = it takes too long.
+func sumOrders(ctx context.Context, q *web.Request, of url.Values) (sums resources.Record, err error) {
+	raw, err := web.Call[web.JSON](ctx, q, "sumOrders", web.Input{Query: of})
+	if known, ok := apierr.As(err); ok && known.Code == list.TooExpensive {
+		return nil, nil //nolint:nilnil // the sums are left out
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sums, decode(raw, &sums)
+}
+
+// balance says what the client owes, or has paid. The balance has payments of orders that are not completed, which nobody owes back.
+func (pages *Pages) balance(ctx context.Context, q *web.Request, s shown, p *cardPage) error {
+	balance := s.record.Number("balance")
+	add := func(label string, amount int64) {
+		if amount > 0 {
+			p.Facts = append(p.Facts, web.Fact{Label: label, Cell: web.Text(q.Money(amount))})
+		}
+	}
+	if balance < 0 {
+		p.Facts = append(p.Facts, web.Fact{Label: q.T("records.card.owes"), Cell: web.State(web.Warn, q.Money(-balance))})
+	}
+	if balance <= 0 {
+		return nil
+	}
+	var sums resources.Record
+	if pages.seesOrders(q) {
+		var err error
+		if sums, err = sumOrders(ctx, q, url.Values{"customerId": {s.id}, "status": {openOrders}}); err != nil {
+			return err
+		}
+	}
+	if sums == nil {
+		add(q.Label("balance"), balance)
+		return nil
+	}
+	ahead := min(sums.Number("paid"), balance)
+	add(q.T("records.card.ahead"), ahead)
+	add(q.T("records.card.credit"), balance-ahead)
 	return nil
 }

@@ -91,7 +91,7 @@ func nameOf(q *web.Request, by string, r resources.Record) string {
 	}
 	switch {
 	case r.Has(by + "Rate"):
-		return q.Number(r.Text(by+"Rate")) + "\u00a0%"
+		return q.Percent(r.Text(by + "Rate"))
 	case r.Has(by):
 		return q.Word(r.Text(by))
 	case r.Has(by + "Id"):
@@ -119,7 +119,7 @@ func datesOf(q *web.Request, from, to string) string {
 // percentOf is a part in percent of a whole, with its sign.
 func percentOf(q *web.Request, part, whole int64) string {
 	n := math.Round(float64(part) / float64(whole) * 100)
-	text := q.Number(strconv.FormatFloat(n, 'f', 0, 64)) + "\u00a0%"
+	text := q.Percent(strconv.FormatFloat(n, 'f', 0, 64))
 	if n > 0 {
 		return "+" + text
 	}

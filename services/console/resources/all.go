@@ -35,12 +35,20 @@ func lines(own ...Column) Table {
 		{Name: "discountAmount", Kind: AsAmount, Some: true},
 		percent("taxRate").Less(), amount("taxAmount").Less(), amount("total"),
 	}
-	return Table{Name: "lines", Field: "lines", Columns: slices.Insert(columns, 3, some(own...)...)}
+	own = append(own, percent("discountPercent"), amount("fixedDiscount").Less())
+	return Table{Name: "lines", Field: "lines", Columns: append(columns, told(own...)...), Tells: true}
 }
 
 // taxes is the table of the taxes of a document.
 func taxes() Table {
-	return Table{Name: "taxes", Field: "taxes", Columns: []Column{entry("taxRateId"), amount("base"), amount("amount")}, Sums: []string{"base", "amount"}}
+	return Table{Name: "taxes", Field: "taxes", Columns: []Column{entry("taxRateId"), percent("rate"), amount("base"), amount("amount")}, Sums: []string{"base", "amount"}}
+}
+
+// taxesReturned is the table of the taxes of a document as it was before its returns, whose tax is in a field.
+func taxesReturned(field string) Table {
+	t := taxes()
+	t.Returned = field
+	return t
 }
 
 // sums are the amounts of a document below its lines, with those of its kind behind them.

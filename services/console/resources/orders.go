@@ -53,8 +53,8 @@ func orders() Resource {
 		},
 		Facts: []Column{percent("discountPercent"), amount("fixedDiscount"), code("couponCode"), amount("taxAmount"), word("taxMode"), code("dealId").Of("deals", "dealId")},
 		Tables: []Table{
-			lines(qty("reservedQty"), qty("shippedQty"), qty("returnedQty")),
-			taxes(),
+			lines(qty("reservedQty"), qty("shippedQty"), qty("returnedQty"), amount("returnedAmount").Less(), amount("returnedTaxAmount").Less()),
+			taxesReturned("returnedTaxAmount"),
 			{
 				Name: "payments", List: "listOrderPayments", First: "pay",
 				Columns: []Column{

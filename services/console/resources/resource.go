@@ -129,6 +129,7 @@ type Column struct {
 	Under  string // field that stands below the value, such as the code of an item below its name
 	Unit   string // field with the unit of the value
 	Some   bool   // a table leaves the column out where all are 0
+	Told   bool   // a table tells the value below its first column, where it is not 0
 	Face   bool   // the value names a person or a firm, whose initials stand before it
 
 	Due func(r Record) bool // a time in the past is late for such records; nil = for none
@@ -161,10 +162,10 @@ func (c Column) Less() Column {
 	return c
 }
 
-// some leaves each of the columns out of a table in which all are 0.
-func some(columns ...Column) []Column {
+// told takes each of the columns out of a table, which tells them below its first one where they are not 0.
+func told(columns ...Column) []Column {
 	for i := range columns {
-		columns[i].Some = true
+		columns[i].Told = true
 	}
 	return columns
 }
@@ -186,17 +187,19 @@ func (k Kind) End() bool { return k == AsNumber || k == AsAmount || k == AsQty |
 
 // Table is a list inside a record, or one that another operation knows.
 type Table struct {
-	Name    string   // last part of its key of texts
-	Field   string   // field of the record that has it; "" = an operation lists it, and it has a tab of its own
-	List    string   // operation
-	Where   string   // filter of the operation that takes the id of the record; "" = its path does
-	Include string   // parameter of the operation: what its rows have beside their fields
-	Columns []Column // of a field of the record, with those that follow from types; Less leaves one out
-	Sums    []string // columns that are added up
-	Sees    web.Area // area whose records these are; "" = that of the record
-	All     string   // address of the list of them all
-	First   string   // command that makes the first row, which an empty table offers
-	Brief   []string // columns that the overview shows of what an operation lists; nil = it has its tab only
+	Name     string   // last part of its key of texts
+	Field    string   // field of the record that has it; "" = an operation lists it, and it has a tab of its own
+	List     string   // operation
+	Where    string   // filter of the operation that takes the id of the record; "" = its path does
+	Include  string   // parameter of the operation: what its rows have beside their fields
+	Columns  []Column // of a field of the record, with those that follow from types; Less leaves one out
+	Sums     []string // columns that are added up
+	Returned string   // field of the record with how much of the last sum its returns took; "" = none
+	Sees     web.Area // area whose records these are; "" = that of the record
+	All      string   // address of the list of them all
+	First    string   // command that makes the first row, which an empty table offers
+	Tells    bool     // columns that follow from types are told below the first one
+	Brief    []string // columns that the overview shows of what an operation lists; nil = it has its tab only
 }
 
 // Due is the amount that a field begins with, in minor units; row is the row of the table that the command is of, nil for others. 0 = empty.

@@ -63,8 +63,10 @@ func (pages *Pages) fill(ctx context.Context, q *web.Request, s sales.Shift) (sh
 		Methods: []web.Fact{
 			{Label: q.T("shifts.method.cash"), Cell: web.Number(q.Money(int64(s.TotalsByMethod.Cash)))},
 			{Label: q.T("shifts.method.card"), Cell: web.Number(q.Money(int64(s.TotalsByMethod.Card)))},
-			{Label: q.T("shifts.method.sbp"), Cell: web.Number(q.Money(int64(s.TotalsByMethod.SBP)))},
 		},
+	}
+	if q.Offers("sbp") || s.TotalsByMethod.SBP != 0 {
+		p.Methods = append(p.Methods, web.Fact{Label: q.T("shifts.method.sbp"), Cell: web.Number(q.Money(int64(s.TotalsByMethod.SBP)))})
 	}
 	p.Header.Prints = q.PrintMenu("shifts", []string{"report"}, s.ID.String())
 	if !isOpen(s) {
@@ -140,8 +142,8 @@ func (pages *Pages) movements(ctx context.Context, q *web.Request, s sales.Shift
 		return err
 	}
 	p.Cash = web.Table{
-		Label:   q.T("shifts.cash"),
-		Columns: []web.Column{{Text: q.T("shifts.when")}, {Text: q.T("shifts.direction")}, {Text: q.T("shifts.reason")}, {Text: q.T("shifts.who")}, {Text: q.T("shifts.amount"), Num: true}},
+		Label: q.T("shifts.cash"), Folds: true,
+		Columns: []web.Column{{Text: q.T("shifts.when")}, {Text: q.T("shifts.direction")}, {Text: q.T("shifts.reason")}, {Text: q.T("shifts.who")}, {Text: q.T("shifts.amount"), Num: true, Lead: true}},
 		Empty:   web.Empty{Title: q.T("shifts.cash.none"), Text: q.T("shifts.cash.none.text")},
 	}
 	for _, m := range found.Items {
@@ -167,15 +169,15 @@ func (pages *Pages) sales(ctx context.Context, q *web.Request, s sales.Shift, p 
 		return err
 	}
 	p.Sales = web.Table{
-		Label:   q.T("shifts.sales"),
-		Columns: []web.Column{{Text: q.T("shifts.receipt")}, {Text: q.T("shifts.when")}, {Text: q.T("shifts.kind")}, {Text: q.T("shifts.method")}, {Text: q.T("shifts.total"), Num: true}, {}},
+		Label: q.T("shifts.sales"), Folds: true,
+		Columns: []web.Column{{Text: q.T("shifts.receipt")}, {Text: q.T("shifts.when")}, {Text: q.T("shifts.kind")}, {Text: q.T("shifts.method")}, {Text: q.T("shifts.total"), Num: true, Lead: true}, {}},
 		Empty:   web.Empty{Title: q.T("shifts.sales.none"), Text: q.T("shifts.sales.none.text")},
 	}
 	for _, v := range found.Items {
-		state, next := web.State(web.Good, q.T("shifts.kind.sale")), web.Cell{}
+		state, next, total := web.State(web.Good, q.T("shifts.kind.sale")), web.Cell{}, int64(v.Total)
 		switch {
 		case v.Kind == "refund":
-			state = web.State(web.Warn, q.T("shifts.kind.refund"))
+			state, total = web.State(web.Warn, q.T("shifts.kind.refund")), -total
 		case v.RefundStatus != "none":
 			state.Also = q.T("shifts.refunded." + v.RefundStatus)
 		}
@@ -183,7 +185,7 @@ func (pages *Pages) sales(ctx context.Context, q *web.Request, s sales.Shift, p 
 			next = web.LinkTo(q.T("shifts.refund"), q.Path("/sales/"+v.ID.String()+"/do/refund"))
 		}
 		p.Sales.Rows = append(p.Sales.Rows, []web.Cell{
-			web.LinkTo(q.T("shifts.receipt.number", v.Number), q.Path("/sales/"+v.ID.String())), web.When(q.At(v.CreatedAt.Std())), state, web.Text(q.T("shifts.method." + v.PaymentMethod)), web.Number(q.Money(int64(v.Total))), next,
+			web.LinkTo(q.T("shifts.receipt.number", v.Number), q.Path("/sales/"+v.ID.String())), web.When(q.At(v.CreatedAt.Std())), state, web.Text(q.T("shifts.method." + v.PaymentMethod)), web.Number(q.Money(total)), next,
 		})
 	}
 	return nil

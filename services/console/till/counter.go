@@ -147,6 +147,7 @@ func (c *counter) apply(ctx context.Context, do string) error {
 		if l, ok := lines.Parsed(c.form.Get(goneField)); ok {
 			c.lines = append(c.lines, l)
 		}
+		c.focus = goodsField
 	case verb == "free":
 		c.lines = append(c.lines, lines.Line{Kind: lines.Free, Name: c.q.T("till.free.name"), Qty: "1"})
 		c.edits, c.focus = len(c.lines)-1, "price-"+strconv.Itoa(len(c.lines)-1)
@@ -187,6 +188,8 @@ func (c *counter) settle(ctx context.Context, verb, value string) error {
 		return c.park(ctx)
 	case "unpark":
 		return c.takeUp(ctx, value)
+	case "next":
+		c.focus = goodsField
 	case "give":
 		c.form.Set(givenField, value)
 	}

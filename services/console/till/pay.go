@@ -26,8 +26,8 @@ type payPart struct {
 // payPart adds up what is given back. sum is what the cart comes to.
 func (c *counter) payPart(ctx context.Context, sum *sales.Preview, refusal error) (*payPart, error) {
 	method, total := c.method(), int64(sum.Total)
-	p := &payPart{Due: c.q.Money(total), Button: c.q.T("till.take", c.q.Money(total)), Keys: []string{"7", "8", "9", "4", "5", "6", "1", "2", "3", "00", "0", "."}}
-	for _, m := range methods() {
+	p := &payPart{Due: c.q.Money(total), Button: c.q.T("till.take", c.q.Money(total)), Keys: []string{"7", "8", "9", "4", "5", "6", "1", "2", "3", "00", "0", c.q.T("number.point")}}
+	for _, m := range methods(c.q) {
 		p.Methods = append(p.Methods, web.Option{Value: m, Text: c.q.T("shifts.method." + m), Selected: m == method})
 	}
 	paid, fault, err := c.change(ctx)

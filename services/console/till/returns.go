@@ -95,9 +95,6 @@ func (p *returnsPage) fill(q *web.Request, s sales.Sale, refusal error) {
 		v := returnLine{
 			ID: l.ID.String(), Name: l.Name, Detail: q.T("till.returns.left", q.Number(left.String()), q.Amount(int64(l.UnitPrice))), Qty: q.Form.Get("qty." + l.ID.String()),
 		}
-		if v.Qty == "" {
-			v.Qty = "0"
-		}
 		if isNone(v.Qty) {
 			p.Lines = append(p.Lines, v)
 			continue

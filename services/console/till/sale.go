@@ -3,6 +3,7 @@ package till
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -21,12 +22,14 @@ const (
 	mixed = "mixed"
 )
 
-// methods are the ways to pay, in the order of their buttons.
-func methods() []string { return []string{cash, card, sbp, mixed} }
+// methods are the ways to pay in the currency of the company, in the order of their buttons.
+func methods(q *web.Request) []string {
+	return slices.DeleteFunc([]string{cash, card, sbp, mixed}, func(m string) bool { return !q.Offers(m) })
+}
 
 // method is the way to pay that is chosen.
 func (c *counter) method() string {
-	if m := web.OneOf(c.form.Get(methodField), methods()); m != "" {
+	if m := web.OneOf(c.form.Get(methodField), methods(c.q)); m != "" {
 		return m
 	}
 	return cash

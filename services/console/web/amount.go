@@ -82,6 +82,15 @@ func (q *Request) Amount(minor int64) string {
 	return q.Number(PlainAmount(minor, q.Company.Currency))
 }
 
+// Percent is a number of the API, such as a tax rate, with the sign of percent as people of the language write it.
+func (q *Request) Percent(number string) string {
+	pattern := "0%"
+	if q.app != nil {
+		pattern = q.T("number.percent")
+	}
+	return strings.Replace(pattern, "0", q.Number(number), 1)
+}
+
 // Symbol is the sign of the currency of the company: €.
 func (q *Request) Symbol() string { return money.Symbol(q.Company.Currency, q.lang) }
 

@@ -128,6 +128,9 @@ func (q *Request) field(f Fields, s httpapi.Shape, record any) Field {
 	options, picked := f.Pick[s.Name]
 	if !picked {
 		options = q.choices(s)
+		if !f.Raw {
+			options = slices.DeleteFunc(options, func(o Option) bool { return !q.Offers(o.Value) && o.Value != out.Value })
+		}
 	}
 	if options == nil {
 		return out

@@ -172,24 +172,6 @@ func (c Cell) With(also string) Cell {
 	return c
 }
 
-// Column is the head of a column.
-type Column struct {
-	Text string
-	Num  bool
-	Href string // sorts the table by the column; "" = it cannot be
-	Sort string // ascending or descending, if the table is sorted by it
-}
-
-// Table has rows, or says what to do to have some.
-type Table struct {
-	Label   string // what it lists, for those who do not see it
-	Columns []Column
-	Rows    [][]Cell
-	Empty   Empty
-	Foot    []Cell // last row, such as sums; nil = none
-	Next    string // address of the next page; "" = this is the last
-}
-
 // Told is a change in words: piece "told". Operation, Entity and Sent are folded.
 type Told struct {
 	At        Moment

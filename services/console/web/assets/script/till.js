@@ -7,7 +7,7 @@ document.addEventListener("click", (e) => {
   if (button.dataset.step) {
     const input = button.parentElement.querySelector("input"), next = Number(input.value.replace(",", ".")) + Number(button.dataset.step);
     e.preventDefault();
-    if (next > 0) change(input, String(Math.round(next * 1000) / 1000)); else button.closest("li").querySelector("button.danger").click();
+    if (next > 0) change(input, String(Math.round(next * 1000) / 1000).replace(".", input.value.includes(",") ? "," : ".")); else button.closest("li").querySelector("button.danger").click();
   }
   if (button.dataset.pad) {
     const all = [...till().querySelectorAll(".money input")], input = all.find((one) => one === lastMoney) ?? all.at(-1);
