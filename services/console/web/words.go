@@ -54,6 +54,11 @@ var sentences = sync.OnceValue(func() (all []said) {
 	return all
 })
 
+// cellTexts begins the keys of texts about cells; the numbers in these are written as people of the language write them.
+const cellTexts = "fault.row."
+
+var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+
 // Words is what a sentence of the API says, in the language of the person if the catalog has a text for it. Reports of jobs have
 // sentences only, without the rules that they were made of.
 func (q *Request) Words(message string) string {
@@ -64,6 +69,9 @@ func (q *Request) Words(message string) string {
 		}
 		args := make([]any, 0, len(m)-1)
 		for _, arg := range m[1:] {
+			if strings.HasPrefix(s.key, cellTexts) && plainNumber.MatchString(arg) {
+				arg = q.Number(arg)
+			}
 			args = append(args, arg)
 		}
 		return formatted(q.lang, q.T(s.key), args)
