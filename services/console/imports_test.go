@@ -124,6 +124,7 @@ func TestFilesAreImportedOnPages(t *testing.T) {
 		require.Contains(t, v.upload(at+"/preview", nil, "file", "x.csv", []byte(body)).body, text, "%q", body)
 	}
 	require.Contains(t, v.upload(at, nil, "file", "", nil).body, "Choose a file first")
+	require.Contains(t, v.upload(at+"/preview", nil, "file", "x.csv", []byte("sku;name;imageUrls\nA;Tea;red\n"), german).body, "Adressen beginnen mit https:// oder http://")
 	require.Contains(t, v.upload(at+"/preview", nil, "file", "x.csv", []byte("sku;name;price\nA;Tea;1.500\n"), german).body, "Das kann 1.500 oder 1,500 bedeuten.")
 }
 

@@ -114,7 +114,9 @@ func (pages *Pages) read(ctx context.Context, q *web.Request, res resources.Reso
 		return f, err
 	}
 	if res.Whole {
-		return f, decode(raw, &f.Items)
+		err := decode(raw, &f.Items)
+		f.Total = new(int64(len(f.Items)))
+		return f, err
 	}
 	var page struct {
 		Items      []resources.Record `json:"items"`

@@ -123,13 +123,13 @@ const (
 type Column struct {
 	Name   string
 	Kind   Kind
-	Hidden bool   // not in the list unless chosen
-	ID     string // field with the id of the record that the value names; "" = it leads nowhere
-	To     string // name of the resource of that record
+	Hidden bool     // not in the list unless chosen
+	ID     string   // field with the id of the record that the value names; "" = it leads nowhere
+	To     string   // name of the resource of that record
 	Under  []string // fields of which the first that is there stands below the value, such as the code of an item below its name
 	Unit   string   // field with the unit of the value
-	Some   bool   // a table leaves the column out where all are 0
-	Face   bool   // the value names a person or a firm, whose initials stand before it
+	Some   bool     // a table leaves the column out where all are 0
+	Face   bool     // the value names a person or a firm, whose initials stand before it
 
 	Due func(r Record) bool // a time in the past is late for such records; nil = for none
 }
