@@ -88,7 +88,7 @@ func TestPricesAreChangedAfterTheyWereShown(t *testing.T) {
 		t.Helper()
 		require.Contains(t, got.location, "/jobs/", got.body)
 		require.Eventually(t, func() bool {
-			return strings.Contains(owner.get(got.location), "The records are changed")
+			return strings.Contains(owner.get(got.location), "The prices are changed")
 		}, time.Minute, 20*time.Millisecond)
 	}
 	at := root + "/products/bulk"

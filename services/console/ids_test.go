@@ -74,7 +74,7 @@ func TestNoFormAsksForIDs(t *testing.T) {
 		for _, c := range commands {
 			op, _ := external.Operation(c.Op)
 			for _, name := range c.Fields {
-				if s, known := op.Body.Field(name); known {
+				if s, known := op.Body.Field(name); known && name != c.Picture {
 					check(res, c.Name, s)
 				}
 			}

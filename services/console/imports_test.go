@@ -2,10 +2,13 @@ package console_test
 
 import (
 	"bytes"
+	"cmp"
+	"html"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +22,7 @@ import (
 )
 
 // upload sends a form with a file, as browsers do: fields first.
-func (v *visitor) upload(path string, form url.Values, field, name string, body []byte) page {
+func (v *visitor) upload(path string, form url.Values, field, name string, body []byte, opts ...func(*http.Request)) page {
 	v.t.Helper()
 	var sent bytes.Buffer
 	w := multipart.NewWriter(&sent)
@@ -33,10 +36,10 @@ func (v *visitor) upload(path string, form url.Values, field, name string, body 
 	_, err = part.Write(body)
 	require.NoError(v.t, err)
 	require.NoError(v.t, w.Close())
-	return v.ask(http.MethodPost, path, nil, func(r *http.Request) {
+	return v.ask(http.MethodPost, path, nil, append(opts, func(r *http.Request) {
 		r.Body, r.ContentLength = io.NopCloser(&sent), int64(sent.Len())
 		r.Header.Set("Content-Type", w.FormDataContentType())
-	})
+	})...)
 }
 
 // ended is the page of an import at its end.
@@ -121,4 +124,37 @@ func TestFilesAreImportedOnPages(t *testing.T) {
 		require.Contains(t, v.upload(at+"/preview", nil, "file", "x.csv", []byte(body)).body, text, "%q", body)
 	}
 	require.Contains(t, v.upload(at, nil, "file", "", nil).body, "Choose a file first")
+	require.Contains(t, v.upload(at+"/preview", nil, "file", "x.csv", []byte("sku;name;imageUrls\nA;Tea;red\n"), german).body, "Adressen beginnen mit https:// oder http://")
+	require.Contains(t, v.upload(at+"/preview", nil, "file", "x.csv", []byte("sku;name;price\nA;Tea;1.500\n"), german).body, "Das kann 1.500 oder 1,500 bedeuten.")
+}
+
+var optionOf = regexp.MustCompile(`<option value="([^"]+)"[^>]*>([^<]*)</option>`)
+
+// A column may be a field by a name that people know in their language, and that no other field has.
+func TestFieldsOfImportsHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.emptyShop()
+	v := p.signedIn(s.people["owner"])
+	for _, lang := range []string{"en", "de", "ru"} {
+		texts := textsOf(t, lang)
+		for _, res := range resources.All() {
+			if !res.Import {
+				continue
+			}
+			got := v.upload("/c/"+s.id.String()+res.Address+"/import/preview", nil, "file", "x.csv", []byte("sku\nA\n"), func(r *http.Request) { r.Header.Set("Accept-Language", lang) })
+			require.Equal(t, http.StatusOK, got.status, got.body)
+			_, choices, found := strings.Cut(got.body, `name="column.0"`)
+			require.True(t, found, got.body)
+			choices, _, _ = strings.Cut(choices, "</select>")
+			names := map[string]string{}
+			for _, m := range optionOf.FindAllStringSubmatch(choices, -1) {
+				field, name := m[1], html.UnescapeString(m[2])
+				require.Empty(t, names[name], "%s: %s of %s has the name of another field: %s", lang, field, res.Name, name)
+				require.True(t, lang == "en" || cmp.Or(texts["imports.field."+field], texts["field."+field]) != "", "%s: %s of %s has no name: %s", lang, field, res.Name, name)
+				names[name] = field
+			}
+			require.Greater(t, len(names), 5, "the pattern has lost the fields")
+		}
+	}
 }

@@ -163,7 +163,7 @@ func TestFiltersOfListsStandInTheAddress(t *testing.T) {
 	require.Contains(t, page.body, row)
 	require.Contains(t, page.body, "new, ready")
 	require.Contains(t, page.body, "1 Jan 2020")
-	require.Contains(t, page.body, "1 in this view")
+	require.Contains(t, page.body, "<b>1 order</b>")
 	require.Contains(t, page.body, `aria-label="Remove the filter Status"`)
 	require.Contains(t, page.body, "/orders/filter?dateFrom=2020-01-01&amp;only=status&amp;status=new%2Cready", "a chip leads to the form of its filter")
 	one := viewer.ask(http.MethodGet, root+"/orders/filter?dateFrom=2020-01-01&only=paymentStatus", nil)

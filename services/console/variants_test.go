@@ -133,6 +133,32 @@ func TestVariantsAreMadeAndChanged(t *testing.T) {
 	require.Equal(t, own.page+"?tab=variants", owner.load(own.page+"/do/edit_variant").location)
 }
 
+// A variant has one of the pictures of its product, or none of its own.
+func TestVariantsHavePicturesOfTheirProduct(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own := p.shirts()
+	c, owner := p.calls(own.premises), p.signedIn(own.people[company.RoleOwner])
+	id := c.id(http.MethodPost, own.path, map[string]any{"sku": "SHIRT-S", "attributes": []any{}})
+	edit := own.page + "/do/edit_variant?part=" + id
+	require.NotContains(t, owner.load(edit).body, `name="photoFileId"`, "there is nothing to choose from")
+
+	one, two := p.pictureOf(own.premises), p.pictureOf(own.premises)
+	c.do(http.MethodPatch, strings.TrimSuffix(own.path, "/variants"), map[string]any{"photoFileIds": []string{one, two}})
+	require.Contains(t, owner.load(own.page+"?tab=variants").body, "/pictures/"+one+"/small", "that of the product")
+	require.Contains(t, owner.load(edit).body, `name="photoFileId" value="`+two+`">`)
+	got := owner.sent(edit, map[string]string{"photoFileId": two})
+	require.Equal(t, http.StatusSeeOther, got.status, got.body)
+	require.Equal(t, two, p.variant(own, "SHIRT-S")["photoFileId"])
+	require.Contains(t, owner.load(own.page+"?tab=variants").body, "/pictures/"+two+"/small")
+	require.Contains(t, owner.load("/c/"+own.id.String()+"/variants").body, "/pictures/"+two+"/small")
+	form := owner.load(edit).body
+	require.Contains(t, form, `name="photoFileId" value="`+two+`" checked>`)
+	got = owner.sent(edit, map[string]string{"photoFileId": ""})
+	require.Equal(t, http.StatusSeeOther, got.status, got.body)
+	require.Nil(t, p.variant(own, "SHIRT-S")["photoFileId"])
+}
+
 // A value of an attribute that is no longer for the product stays when the variant is changed.
 // A product shows at once what it is sold as. What is changed there has its tab, which the overview leads to.
 func TestOverviewShowsVariants(t *testing.T) {

@@ -79,7 +79,7 @@ func narrow(t *testing.T, b *browser, company string) {
 	b.exec(`window.same = document.activeElement.id === "f-search", document.activeElement.select()`)
 	b.run(chromedp.KeyEvent("lindm"))
 	b.settled(`location.search === "?search=lindm" && [...document.querySelectorAll("tbody tr")].every(r => r.innerText.includes("Lindmoor"))`)
-	require.True(t, get(b, chromedp.Evaluate[bool](`document.activeElement.id === "f-search" && document.getElementById("said").textContent.includes("in this view")`)))
+	require.True(t, get(b, chromedp.Evaluate[bool](`document.activeElement.id === "f-search" && document.getElementById("said").textContent.includes("order")`)))
 	b.run(chromedp.Click(chromedp.CSS("#add")), chromedp.Click(chromedp.CSS(".pop .item[href*='only=paymentStatus']")))
 	b.settled(`!!document.querySelector("#one input[value=paid]")`)
 	b.lookHere("orders-filter-add")
@@ -102,7 +102,7 @@ func reprice(t *testing.T, b *browser, company string) {
 	require.Contains(t, b.text("#preview"), "New price")
 	b.lookHere("products-prices")
 	b.submit("#preview button.primary")
-	b.until(`document.querySelector("#live").innerText.includes("The records are changed")`)
+	b.until(`document.querySelector("#live").innerText.includes("The prices are changed")`)
 	b.look("products-prices-done", b.location())
 }
 

@@ -176,7 +176,7 @@ func (p *jobPage) faults(q *web.Request, s summary, lines []imports.Line) {
 		}
 		for _, f := range l.Errors {
 			at := slices.Index(s.Fields, f.Field)
-			name, cell := q.Label(f.Field), ""
+			name, cell := fieldName(q, f.Field), ""
 			if at >= 0 && f.Field != "" {
 				name = s.Header[at]
 				if at < len(l.Cells) {
@@ -208,7 +208,7 @@ func said(q *web.Request, l imports.Line) string {
 	}
 	all := make([]string, len(l.Errors))
 	for i, f := range l.Errors {
-		all[i] = q.Label(f.Field) + ": " + q.FaultText(f)
+		all[i] = fieldName(q, f.Field) + ": " + q.FaultText(f)
 	}
 	return strings.Join(all, "; ")
 }

@@ -51,10 +51,15 @@ const maxValues = 3
 func fieldsOf(q *web.Request, fields []string, chosen string) []web.Option {
 	all := make([]web.Option, 0, len(fields)+1)
 	for _, name := range fields {
-		all = append(all, web.Option{Value: name, Text: q.Label(name), Selected: name == chosen})
+		all = append(all, web.Option{Value: name, Text: fieldName(q, name), Selected: name == chosen})
 	}
 	slices.SortFunc(all, func(a, b web.Option) int { return strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)) })
 	return slices.Insert(all, 0, web.Option{Text: q.T("imports.out"), Selected: chosen == ""})
+}
+
+// fieldName is what people call a field of a file: fields with ids are beside those with names, so that their label alone is not enough.
+func fieldName(q *web.Request, name string) string {
+	return cmp.Or(q.Named("imports.field."+name, ""), q.Label(name))
 }
 
 // valueOf is a cell as it will be understood, or what is wrong with it.

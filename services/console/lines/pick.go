@@ -46,6 +46,7 @@ func Goods(ctx context.Context, q *web.Request, of *resources.LinesInput, text s
 			all = append(all, Things(by.kind, r)...)
 		}
 	}
+	exactFirst(all, text)
 	all = all[:min(len(all), mostFound)]
 	return all, stocked(ctx, q, text, all)
 }
@@ -125,6 +126,19 @@ func Entered(all []Thing, text string) (l Line, ok bool) {
 		return all[0].Line, true
 	}
 	return l, false
+}
+
+// exactFirst puts first what a text is all of the SKU or the barcode of: that is what Enter takes, also among the variants of a product.
+func exactFirst(all []Thing, text string) {
+	slices.SortStableFunc(all, func(a, b Thing) int {
+		switch named := b.Named(text); {
+		case a.Named(text) == named:
+			return 0
+		case named:
+			return 1
+		}
+		return -1
+	})
 }
 
 // Image is the picture of a line: an image by its id, an emoji, or the first letter of its name.

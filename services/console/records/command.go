@@ -265,6 +265,9 @@ func pathOf(s shown, c resources.Command, target string) map[string]string {
 	return path
 }
 
+// unguessed are fields that a form leaves to people: the first entry of their directory would be taken unseen.
+var unguessed = []string{"toWarehouseId", "supplierId"}
+
 // fields are those of the body of an operation, with choices for ids and with amounts as people write them.
 func (pages *Pages) fieldsOf(ctx context.Context, q *web.Request, s shown, c resources.Command, d draft, refusal error) ([]web.Field, error) {
 	f := fieldsFor(q, c)
@@ -280,6 +283,7 @@ func (pages *Pages) fieldsOf(ctx context.Context, q *web.Request, s shown, c res
 		f.Value = raw
 	}
 	f.Pick, f.Help = map[string][]web.Option{}, map[string]string{}
+	offerPictures(q, s, c, &f)
 	for _, shape := range f.Op.Body.Fields {
 		current := d.typed.Get(shape.Name)
 		if current == "" {
@@ -288,6 +292,9 @@ func (pages *Pages) fieldsOf(ctx context.Context, q *web.Request, s shown, c res
 		options, err := s.names.options(ctx, shape.Name, current, keepFor(s, shape.Name))
 		if err != nil {
 			return nil, err
+		}
+		if current == "" && len(options) > 1 && slices.Contains(unguessed, shape.Name) {
+			options = slices.Insert(options, 0, web.Option{Text: q.T("form.choose")})
 		}
 		if options != nil {
 			f.Pick[shape.Name] = options
@@ -304,7 +311,7 @@ func (pages *Pages) fieldsOf(ctx context.Context, q *web.Request, s shown, c res
 
 // fieldsFor are the fields that the form of a command asks for: those that it names, or else all that people fill in.
 func fieldsFor(q *web.Request, c resources.Command) web.Fields {
-	f := web.Fields{Op: q.Operation(c.Op), Only: c.Fields, But: machines}
+	f := web.Fields{Op: q.Operation(c.Op), Only: c.Fields, But: slices.DeleteFunc(slices.Clone(machines), func(name string) bool { return name == c.Picture })}
 	if len(c.Fields) > 0 || f.Op.Body == nil {
 		return f
 	}

@@ -116,7 +116,7 @@ func (pages *Pages) jobProgress(ctx context.Context, q *web.Request) (web.Answer
 	count := q.Count(started.Processed)
 	switch started.Status {
 	case "done":
-		p.Note, p.Bar, p.Back = web.Note{Kind: web.Good, Title: q.T("records.job.done"), Text: q.T("records.export.done.text", count)}, "100", back
+		p.Note, p.Bar, p.Back = web.Note{Kind: web.Good, Title: q.T("notice." + noticeKind(started) + ".done"), Text: q.T("records.export.done.text", count)}, "100", back
 		if failed := failedOf(started); failed != "" {
 			p.Note.Kind, p.Note.Text = web.Warn, p.Note.Text+" "+q.T("records.job.failed_items", failed)
 		}

@@ -28,7 +28,7 @@ type listPage struct {
 	Note     *web.Note
 	Table    listTable
 	Total    string // how many records there are, as far as the API says
-	Count    string // the same in words
+	Count    string // the same in words, with what they are
 	Sums     string // address of what all records of the list add up to; "" = the API does not add them up
 	Bulk     *bulkBar
 	Outcome  *outcome
@@ -78,7 +78,7 @@ func (pages *Pages) showList(ctx context.Context, q *web.Request, in listQuery, 
 	}
 	if found.Total != nil {
 		p.Total = q.Count(*found.Total)
-		p.Count = q.T("records.count", p.Total)
+		p.Count = q.T("records.count."+res.Name, p.Total)
 	}
 	if found.Next != "" {
 		p.Table.Next = in.with("cursor", found.Next).address(q)
@@ -114,7 +114,9 @@ func (pages *Pages) read(ctx context.Context, q *web.Request, res resources.Reso
 		return f, err
 	}
 	if res.Whole {
-		return f, decode(raw, &f.Items)
+		err := decode(raw, &f.Items)
+		f.Total = new(int64(len(f.Items)))
+		return f, err
 	}
 	var page struct {
 		Items      []resources.Record `json:"items"`

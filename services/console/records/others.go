@@ -41,7 +41,7 @@ func withOthers(columns []resources.Column, object *httpapi.Shape, but ...string
 		owner, isID := strings.CutSuffix(f.Name, "Id")
 		_, named := object.Field(owner + "Name")
 		known := slices.ContainsFunc(columns, func(c resources.Column) bool {
-			return c.Name == f.Name || c.ID == f.Name || c.Under == f.Name || c.Unit == f.Name
+			return c.Name == f.Name || c.ID == f.Name || slices.Contains(c.Under, f.Name) || c.Unit == f.Name
 		})
 		if ok && !known && (!isID || !named) && !slices.Contains(but, f.Name) && !slices.Contains(machines, f.Name) {
 			all = append(all, resources.Column{Name: f.Name, Kind: kind})

@@ -234,14 +234,17 @@ func (pages *Pages) table(ctx context.Context, q *web.Request, s shown, t resour
 			break
 		}
 		var row []web.Cell
-		for _, c := range columns {
+		for i, c := range columns {
 			of, r := ofField(q, s.res, c, r)
 			cell, err := pages.cell(ctx, q, of, r, s.names)
 			if err != nil {
 				return out, err
 			}
 			cell.Num = cell.Num && c.Kind != resources.AsFieldValue
-			cell.Sub, cell.Also = r.Text(c.Under), cmp.Or(r.Text(c.Unit), cell.Also)
+			if i == 0 && t.Picture != "" {
+				cell = cell.Pictured(pictureOf(q, s, t, r))
+			}
+			cell.Sub, cell.Also = r.First(c.Under...), cmp.Or(r.Text(c.Unit), cell.Also)
 			row = append(row, cell)
 		}
 		if err := pages.tellBelow(ctx, q, s, t, r, &row[0]); err != nil {

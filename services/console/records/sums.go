@@ -11,6 +11,7 @@ import (
 type sumsPage struct {
 	Header web.Header
 	Sums   []web.Fact
+	First  string // the first of them, as a list says it in its sentence
 	None   string // why there are none
 }
 
@@ -35,6 +36,9 @@ func (pages *Pages) sums(res resources.Resource) web.Handler {
 			if web.IsAmount(f) {
 				p.Sums = append(p.Sums, web.Fact{Label: q.Label(f.Name), Cell: web.Number(q.Money(sums.Number(f.Name)))})
 			}
+		}
+		if len(p.Sums) > 0 {
+			p.First = q.T("records.count.sum", p.Sums[0].Cell.Text)
 		}
 		return web.Show("records/sums", p.Header.Title, p), nil
 	}

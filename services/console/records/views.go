@@ -196,7 +196,7 @@ func (pages *Pages) saveView(ctx context.Context, q *web.Request) (web.Answer, e
 
 // changeView renames a view, and shares it or not.
 func (pages *Pages) changeView(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return pages.onView(ctx, q, "changeView", func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error) {
+	return pages.onView(ctx, q, "changeView", "records_view", func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error) {
 		before, after, err := pages.Views.ChangeView(ctx, tx, o, id, q.Form.Get("name"), q.Form.Get("shared") == "true")
 		if i := indexOf(pages.resources, before.List); err == nil && after.Shared && !before.Shared && (i < 0 || !q.Allows(pages.resources[i].Scope, true)) {
 			err = web.Refusal(http.StatusForbidden, "error.role")
@@ -207,14 +207,14 @@ func (pages *Pages) changeView(ctx context.Context, q *web.Request) (web.Answer,
 
 // deleteView deletes a view.
 func (pages *Pages) deleteView(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return pages.onView(ctx, q, "deleteView", func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error) {
+	return pages.onView(ctx, q, "deleteView", "records_view_deleted", func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error) {
 		before, err := pages.Views.DeleteView(ctx, tx, o, id)
 		return web.Changed{Entity: id.String(), Before: before}, err
 	})
 }
 
 func (pages *Pages) onView(
-	ctx context.Context, q *web.Request, operation string, do func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error),
+	ctx context.Context, q *web.Request, operation, done string, do func(ctx context.Context, tx *db.Tx, o accounts.Owner, id uuid.UUID) (web.Changed, error),
 ) (web.Answer, error) {
 	o, ok := owner(q)
 	if !ok {
@@ -231,5 +231,5 @@ func (pages *Pages) onView(
 	case apierr.Is(err, "VALIDATION_ERROR"):
 		return pages.viewsWith(ctx, q, err)
 	}
-	return web.Go(q.Path("/views?done=records_view")), err
+	return web.Go(web.With(q.Path("/views"), "done", done)), err
 }

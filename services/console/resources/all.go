@@ -27,7 +27,7 @@ var all = sync.OnceValue(func() []Resource {
 // lines are the columns of the lines of documents.
 func lines(own ...Column) Table {
 	columns := []Column{
-		{Name: "name", To: "products", ID: "refId", Under: "sku"},
+		{Name: "name", To: "products", ID: "refId", Under: []string{"sku"}},
 		state("kind").Less(),
 		{Name: "qty", Kind: AsQty, Unit: "unit"},
 		amount("unitPrice"),

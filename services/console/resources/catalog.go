@@ -5,13 +5,13 @@ import (
 )
 
 // variantFields are those that the forms of a variant ask for, beside its attributes.
-var variantFields = []string{"sku", "name", "price", "cost", "barcode", "status", "sortOrder"}
+var variantFields = []string{"sku", "name", "price", "cost", "barcode", "status", "sortOrder", "photoFileId"}
 
 func variants() Resource {
 	return Resource{
 		Name: "variants", Area: web.Catalog, Scope: "catalog", Component: "catalog",
 		Address: "/variants", Title: "sku", State: "status",
-		List: "listVariants", Export: true,
+		List: "listVariants", Export: true, Picture: "photoFileId",
 		Find: &Find{Also: []string{"sku"}, By: []string{"externalId", "sku", "barcode"}, Names: true, Page: "/products", ID: "productId"},
 		Columns: []Column{
 			code("sku").Of("products", "productId"), text("name"), state("status"), amount("effectivePrice"), amount("cost"), code("barcode"),
@@ -54,7 +54,8 @@ func products() Resource {
 					code("sku"), pairs("attributes"), text("name"), state("status"), amount("effectivePrice"), amount("cost"),
 					code("barcode"), qty("stockQty"), qty("stockAvailable"),
 				},
-				Brief: []string{"sku", "attributes", "effectivePrice", "stockAvailable"},
+				Picture: "photoFileId",
+				Brief:   []string{"sku", "attributes", "effectivePrice", "stockAvailable"},
 			},
 			{
 				Name: "stocks", List: "listStocks", Where: "productId", Sees: web.Warehouse, All: "/stock/list",
@@ -76,7 +77,7 @@ func products() Resource {
 			{Name: "delete", Op: "deleteProduct", Danger: true, Ends: true},
 			{
 				Name: "new_variant", Op: "createProductVariant", AddsTo: "variants", Form: true, Fields: variantFields,
-				Attributes: &AttributesInput{Field: "attributes"},
+				Attributes: &AttributesInput{Field: "attributes"}, Picture: "photoFileId",
 			},
 			{
 				Name: "variant_matrix", Op: "createVariantMatrix", AddsTo: "variants", Form: true,
@@ -84,7 +85,7 @@ func products() Resource {
 			},
 			{
 				Name: "edit_variant", Op: "updateProductVariant", Table: "variants", Param: "variantId", Form: true,
-				Fields: variantFields, Attributes: &AttributesInput{Field: "attributes"},
+				Fields: variantFields, Attributes: &AttributesInput{Field: "attributes"}, Picture: "photoFileId",
 			},
 			{
 				Name: "hide_variant", Op: "deleteProductVariant", Table: "variants", Param: "variantId", Danger: true,

@@ -35,6 +35,16 @@ func (r Record) Text(name string) string {
 	return ""
 }
 
+// First is the first of some fields that has a text; "" if none has.
+func (r Record) First(names ...string) string {
+	for _, name := range names {
+		if text := r.Text(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 // Number is a whole number; 0 if it is null.
 func (r Record) Number(name string) int64 {
 	n, ok := r[name].(json.Number)

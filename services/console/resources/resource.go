@@ -123,14 +123,14 @@ const (
 type Column struct {
 	Name   string
 	Kind   Kind
-	Hidden bool   // not in the list unless chosen
-	ID     string // field with the id of the record that the value names; "" = it leads nowhere
-	To     string // name of the resource of that record
-	Under  string // field that stands below the value, such as the code of an item below its name
-	Unit   string // field with the unit of the value
-	Some   bool   // a table leaves the column out where all are 0
-	Told   bool   // a table tells the value below its first column, where it is not 0
-	Face   bool   // the value names a person or a firm, whose initials stand before it
+	Hidden bool     // not in the list unless chosen
+	ID     string   // field with the id of the record that the value names; "" = it leads nowhere
+	To     string   // name of the resource of that record
+	Under  []string // fields of which the first that is there stands below the value, such as the code of an item below its name
+	Unit   string   // field with the unit of the value
+	Some   bool     // a table leaves the column out where all are 0
+	Told   bool     // a table tells the value below its first column, where it is not 0
+	Face   bool     // the value names a person or a firm, whose initials stand before it
 
 	Due func(r Record) bool // a time in the past is late for such records; nil = for none
 }
@@ -199,6 +199,7 @@ type Table struct {
 	All      string   // address of the list of them all
 	First    string   // command that makes the first row, which an empty table offers
 	Tells    bool     // columns that follow from types are told below the first one
+	Picture  string   // field with the file of the picture of a row, which otherwise has that of the record; "" = rows have none
 	Brief    []string // columns that the overview shows of what an operation lists; nil = it has its tab only
 }
 
@@ -220,6 +221,7 @@ type Command struct {
 	Due        map[string]Due      // fields with amounts that begin with what is due
 	Rows       *RowsInput          // quantities of lines that the form asks for
 	Attributes *AttributesInput    // values of attributes that the form asks for
+	Picture    string              // field of the form with one of the pictures of the record; "" = it has none
 	Danger     bool
 	Makes      bool   // it answers another record of the resource, which the page leads to
 	Ends       bool   // the record is gone then

@@ -48,7 +48,7 @@ func receipts() Resource {
 			{
 				Name: "lines", Field: "lines", Sums: []string{"amount"},
 				Columns: []Column{
-					text("productName").Of("products", "productId"), code("productSku"), code("variantSku"), qty("qty"),
+					stocked(), qty("qty"),
 					text("unit"), amount("unitCost"), amount("amount"), text("note"),
 				},
 			},
@@ -198,9 +198,14 @@ func costs(own ...Column) Table {
 	return t
 }
 
+// stocked is the product of a line, with the SKU of what is on stock.
+func stocked() Column {
+	return Column{Name: "productName", To: "products", ID: "productId", Under: []string{"variantSku", "productSku"}}
+}
+
 // goods are the columns of the lines of documents about stock.
 func goods(own ...Column) Table {
-	columns := append([]Column{text("productName").Of("products", "productId"), code("productSku"), code("variantSku")}, own...)
+	columns := append([]Column{stocked()}, own...)
 	return Table{Name: "lines", Field: "lines", Columns: append(columns, text("unit"), text("note"))}
 }
 

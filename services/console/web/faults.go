@@ -50,6 +50,7 @@ var ruleTexts = map[string]string{
 	"is empty; count the cash, or close the shift without it": "fault.count",
 	"must not be 0: it is what the points change by":          "fault.nothing",
 	"must be at least %s, the part that is paid in cash":      "fault.cash",
+	"must be another warehouse than warehouseId":              "fault.same_warehouse",
 
 	// filters of webhooks
 	"has %d bytes; at most %d are allowed":                                                                                  "fault.filter.large",

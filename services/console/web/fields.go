@@ -23,6 +23,7 @@ const (
 	typeArea   = "textarea"
 	typeJSON   = "json" // a text area for JSON
 	typeChecks = "checks"
+	typeImages = "images" // one of several pictures
 )
 
 // Fields makes form fields from the body of an operation. Their names are the paths of the fields in JSON, such as
@@ -139,6 +140,9 @@ func (q *Request) field(f Fields, s httpapi.Shape, record any) Field {
 		return out.checks(options)
 	}
 	out.Type = typeSelect
+	if slices.ContainsFunc(options, func(o Option) bool { return o.Picture != nil }) {
+		out.Type = typeImages
+	}
 	if !out.Required && !slices.ContainsFunc(options, func(o Option) bool { return o.Value == "" }) {
 		options = slices.Insert(slices.Clone(options), 0, Option{Value: "", Text: q.T("form.none")})
 	}

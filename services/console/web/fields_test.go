@@ -162,7 +162,7 @@ func TestArraysWithChoicesAreBoxes(t *testing.T) {
 	}
 	field := q.FieldsOf(f)[0]
 	require.Equal(t, "checks", field.Type)
-	require.Equal(t, []Option{{"a", "First", false}, {"b", "Second", true}, {"gone", "gone", true}}, field.Options)
+	require.Equal(t, []Option{{Value: "a", Text: "First"}, {Value: "b", Text: "Second", Selected: true}, {Value: "gone", Text: "gone", Selected: true}}, field.Options)
 	require.Equal(t, map[string]any{"tags": []string{"a", "gone"}}, q.BodyOf(f, url.Values{"tags": {"", "a", "gone"}}))
 	require.Equal(t, map[string]any{"tags": []any{}}, q.BodyOf(f, url.Values{"tags": {""}}), "no box is checked")
 }
@@ -172,7 +172,7 @@ func TestChoicesKeepWhatIsChosen(t *testing.T) {
 	t.Parallel()
 	q := asker(t)
 	f := Fields{Op: visit(http.MethodPatch), Only: []string{"note"}, Value: json.RawMessage(`{"note":"far"}`), Pick: map[string][]Option{"note": {{Value: "near", Text: "Near"}}}}
-	require.Equal(t, []Option{{"", "–", false}, {"near", "Near", false}, {"far", "far", true}}, q.FieldsOf(f)[0].Options)
+	require.Equal(t, []Option{{Text: "–"}, {Value: "near", Text: "Near"}, {Value: "far", Text: "far", Selected: true}}, q.FieldsOf(f)[0].Options)
 }
 
 func TestConflictsStandBesideTheirField(t *testing.T) {

@@ -78,8 +78,9 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 		Form: Form{Post: "/gallery", Button: "Save", Fault: "What is wrong with the form as a whole.", Fields: []Field{
 			{Name: "a", Label: "A field", Help: "What it means."},
 			{Name: "b", Label: "A field with a fault", Value: "what was typed", Fault: "The rule, and what to do."},
-			{Name: "c", Label: "A choice", Type: "select", Options: []Option{{"1", "One", false}, {"2", "Two", true}}},
-			{Name: "d", Label: "Several choices", Type: typeChecks, Help: "As many as are wanted.", Options: []Option{{"1", "One", true}, {"2", "Two", false}}},
+			{Name: "c", Label: "A choice", Type: "select", Options: []Option{{Value: "1", Text: "One"}, {Value: "2", Text: "Two", Selected: true}}},
+			{Name: "images", Label: "One of several pictures", Type: typeImages, Options: []Option{{Text: "None", Selected: true}, {Value: "1", Text: "Picture 1", Picture: &Picture{Letter: "🚲", Tint: 2}}}},
+			{Name: "d", Label: "Several choices", Type: typeChecks, Help: "As many as are wanted.", Options: []Option{{Value: "1", Text: "One", Selected: true}, {Value: "2", Text: "Two"}}},
 		}},
 		Passkey: PasskeyForm{Form: Form{Post: "/gallery", Button: "Use a passkey", Kind: "secondary"}, Ask: "get", Options: "/gallery", Failed: "Nothing came of it, and what to do.", Without: "What to do without a script."},
 		Combo: Combo{Name: "combo", Label: "A field that looks for something", Post: "/gallery", Query: "glo", Found: []Hit{

@@ -259,6 +259,7 @@ const AnyRecord = "/find/suggest?of=any"
 type Option struct {
 	Value, Text string
 	Selected    bool
+	Picture     *Picture // of a choice among pictures
 }
 
 // Combo is a field of a form in which people look for something and choose it: what they type is sent to Post, and what was found are

@@ -20,6 +20,11 @@ var rowTexts = map[string]string{
 	"is the error %s of a formula; correct it, or empty the cell":                                                                                           "fault.row.formula",
 	"is the number %s; format the cell as a date":                                                                                                           "fault.row.is_number",
 	"is the number %s; format the cell as a date and time":                                                                                                  "fault.row.is_number",
+	"must be addresses that begin with https:// or http://, separated by spaces":                                                                            "fault.row.addresses",
+	"must be addresses of at most %d characters":                                                                                                            "fault.row.address.long",
+	"must be at most %d addresses":                                                                                                                          "fault.row.addresses.many",
+	"must be JSON, as in the API; a longer text than a cell of a workbook can have was cut":                                                                 "fault.row.json",
+	"must be a UUID, or empty for a new record":                                                                                                             "fault.row.id",
 	"must be a date":          "fault.date",
 	"must be a date and time": "fault.time",
 	"must be a date without a time of day, such as 2026-11-20":                                                          "fault.date",
@@ -54,6 +59,11 @@ var sentences = sync.OnceValue(func() (all []said) {
 	return all
 })
 
+// cellTexts begins the keys of texts about cells; the numbers in these are written as people of the language write them.
+const cellTexts = "fault.row."
+
+var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+
 // Words is what a sentence of the API says, in the language of the person if the catalog has a text for it. Reports of jobs have
 // sentences only, without the rules that they were made of.
 func (q *Request) Words(message string) string {
@@ -64,6 +74,9 @@ func (q *Request) Words(message string) string {
 		}
 		args := make([]any, 0, len(m)-1)
 		for _, arg := range m[1:] {
+			if strings.HasPrefix(s.key, cellTexts) && plainNumber.MatchString(arg) {
+				arg = q.Number(arg)
+			}
 			args = append(args, arg)
 		}
 		return formatted(q.lang, q.T(s.key), args)

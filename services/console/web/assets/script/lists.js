@@ -8,7 +8,7 @@ document.addEventListener("htmx:pushedIntoHistory", () => {
 });
 document.addEventListener("htmx:afterSettle", (e) => {
   if (e.target.id !== "listed") return;
-  document.getElementById("said").textContent = document.querySelector("#listed .count")?.textContent || document.querySelector("#listed .empty b")?.textContent || "";
+  document.getElementById("said").textContent = document.querySelector("#listed .empty b")?.textContent || document.querySelector("#lead b")?.textContent || "";
   if (document.activeElement === document.body) document.getElementById("add")?.focus({ preventScroll: true });
 });
 // The form of one filter comes into the menu of filters.

@@ -1,5 +1,5 @@
 // Who starts a job and goes on working elsewhere is told when it has ended, on whichever page of the company they are. The frame names what was started; it is kept for this tab
-// until its end was said and the notice was closed. Nothing is asked while nothing is kept, while nobody looks, and of jobs that took longer than a working day.
+// until its end was said, which happens once: the next page does not say it again. Nothing is asked while nothing is kept, while nobody looks, and of jobs that took longer than a working day.
 const template = document.getElementById("notice");
 if (template) {
   const ask = template.dataset.ask, most = 5, longest = 8 * 3600e3, soon = 1000, seldom = 60000;
@@ -14,14 +14,13 @@ if (template) {
   let toast, pause = soon, timer = 0, asking = false;
   const show = () => {
     const job = kept().find((job) => job.text && !isHere(job.id));
-    if (toast || !job) return;
+    if (toast || !job || document.hidden) return;
+    forget(job.id);
     toast = template.content.firstElementChild.cloneNode(true);
     const [text, link, close] = toast.children, address = new URL(job.href, location.origin);
     if (address.origin === location.origin) link.href = address.href;
     if (job.bad) toast.setAttribute("role", "alert");
-    const leave = () => { forget(job.id); toast.remove(); toast = undefined; show(); };
-    link.addEventListener("click", () => forget(job.id));
-    close.addEventListener("click", leave);
+    close.addEventListener("click", () => { toast.remove(); toast = undefined; show(); });
     document.body.append(toast);
     toast.showPopover?.();
     requestAnimationFrame(() => { text.textContent = job.text; }); // it is read out because it changes
@@ -54,7 +53,7 @@ if (template) {
     history.replaceState(history.state, "", here);
     keep([...kept().filter((job) => job.id !== started), { id: started, href: here.pathname + here.search, at: Date.now() }]);
   }
-  document.addEventListener("visibilitychange", () => { pause = soon; plan(); });
+  document.addEventListener("visibilitychange", () => { pause = soon; show(); plan(); });
   addEventListener("pagehide", () => { // what the page of a job has said is not said again
     if (!document.querySelector("#live[hx-trigger]")) kept().filter((job) => isHere(job.id)).forEach((job) => forget(job.id));
   });

@@ -6,7 +6,7 @@ const countTicks = () => {
   if (!said) return;
   const all = document.querySelector(".bulk [name=all]"), n = ticks().filter((box) => box.checked).length;
   for (const box of ticks()) box.disabled = !!all?.checked;
-  said.textContent = all?.checked ? all.parentElement.textContent.trim() : said.dataset.text.replace("#", n);
+  said.textContent = said.dataset.text.replace("#", all?.checked ? all.dataset.total : n);
 };
 document.addEventListener("click", (e) => {
   if (!e.target.matches?.(".records tbody .tick input")) return;
