@@ -18,7 +18,7 @@ func orders() Resource {
 			{"notes", []string{"customerNote", "note"}},
 		}},
 		Asks: []string{
-			"customerName", "customerPhone", "customerEmail", "deliveryMethod", "deliveryCost", "deliveryAddressText", "dueAt", "warehouseId", "assignedToId",
+			"customerName", "customerPhone", "customerEmail", "deliveryMethod", "deliveryCost", "addressId", "deliveryAddressText", "dueAt", "warehouseId", "assignedToId",
 			"discountPercent", "fixedDiscount", "couponCode", "customerNote", "note",
 		},
 		Bulk: []Bulk{

@@ -257,6 +257,7 @@ type Field struct {
 // Picker lets people find the record whose id a field takes. Without a script they type the id.
 type Picker struct {
 	Address string // of what is found
+	Hint    string // what can be typed
 	Text    string // what the record is called that the field has now
 }
 

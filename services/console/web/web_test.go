@@ -94,6 +94,7 @@ var dynamic = []string{
 	"till.sum.tax.",
 	"tokens.expires.",
 	"tokens.overlap.",
+	"pick.hint.",
 	"records.changed.",
 	"tokens.sentence.",
 	"tokens.state.",
