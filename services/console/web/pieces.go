@@ -252,6 +252,17 @@ type Field struct {
 	MaxLength         *int // characters
 	Options           []Option
 	Pick              *Picker // nil = the value is typed
+
+	Spans     []SpanRow // of a field of the type spans: how long before something
+	MoreSpans []SpanRow // those that are empty, which are folded
+}
+
+// SpanRow is one of several lengths of time that a field takes: a number, and its unit.
+type SpanRow struct {
+	No         int // from 1
+	Time, Unit string
+	Value      string
+	Units      []Option
 }
 
 // Picker lets people find the record whose id a field takes. Without a script they type the id.
