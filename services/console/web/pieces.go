@@ -25,7 +25,11 @@ const (
 type Chip struct{ Kind, Text string }
 
 // Note is what is the case, and what happens next.
-type Note struct{ Kind, Title, Text string }
+type Note struct {
+	Kind, Title, Text string
+
+	Links []Link // where something can be done about it
+}
 
 // Figure is a number with what it counts; it leads to what it counts.
 type Figure struct {

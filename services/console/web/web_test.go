@@ -96,6 +96,7 @@ var dynamic = []string{
 	"tokens.overlap.",
 	"pick.hint.",
 	"records.changed.",
+	"records.lacks.",
 	"tokens.sentence.",
 	"tokens.state.",
 	"user.",
