@@ -62,6 +62,7 @@ func TestCreditNotesAreBelowZero(t *testing.T) {
 	owner := p.signedIn(own.people[company.RoleOwner])
 	order := p.call(own, p.external, http.MethodPost, "/orders", `{"items":[{"kind":"custom","name":"Bell","qty":1,"unitPrice":123456}]}`)["id"].(string)
 	invoice := p.call(own, p.external, http.MethodPost, "/orders/"+order+"/invoices", `{}`)["id"].(string)
+	require.Contains(t, owner.get(root+"/invoices/"+invoice), `href="`+root+`/settings#f-documentAddress"`, "what it does not say leads to where that is filled in")
 	note := p.call(own, p.external, http.MethodPost, "/invoices/"+invoice+"/cancel", `{"reason":"wrong address"}`)["creditNoteId"].(string)
 	const above, below, credited = ">1,234.56", ">−1,234.56", ">−$1,234.56"
 	list := owner.get(root + "/invoices")

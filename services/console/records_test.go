@@ -230,7 +230,7 @@ func TestEveryPageOfARecord(t *testing.T) {
 	p := newPages(t)
 	own, root := p.shopWithBusiness()
 	owner, viewer := p.signedIn(own.people[company.RoleOwner]), p.signedIn(own.people[company.RoleViewer])
-	tabs := 0
+	tabs, forms := 0, 0
 	for _, res := range pagesOf() {
 		at, id := res.Page, own.records[res.Page]
 		page := owner.ask(http.MethodGet, root+at+"/"+id, nil)
@@ -254,7 +254,8 @@ func TestEveryPageOfARecord(t *testing.T) {
 			require.Equal(t, 200, tab.status, "%s%s: %s", at, link[1], tab.body)
 			require.NotContains(t, tab.body, "records.", "%s%s shows the key of a text", at, link[1])
 		}
-		for _, link := range regexp.MustCompile(`href="[^"]*(/do/\w+)"`).FindAllStringSubmatch(page.body, -1) {
+		for _, link := range regexp.MustCompile(`href="`+regexp.QuoteMeta(root+at+"/"+id)+`(/do/\w+)"`).FindAllStringSubmatch(page.body, -1) {
+			forms++
 			form := owner.ask(http.MethodGet, root+at+"/"+id+link[1], nil)
 			require.Equal(t, 200, form.status, "%s%s: %s", at, link[1], form.body)
 			require.NotContains(t, form.body, "records.", "%s%s shows the key of a text", at, link[1])
@@ -262,6 +263,7 @@ func TestEveryPageOfARecord(t *testing.T) {
 		}
 	}
 	require.Greater(t, tabs, 30)
+	require.Greater(t, forms, 20)
 	require.Contains(t, owner.ask(http.MethodGet, root+"/orders/"+own.records["/orders"]+"?tab=unheard", nil).body, `aria-current="page">Overview`)
 }
 

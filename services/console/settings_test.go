@@ -281,7 +281,20 @@ func TestCompanySettingsInTheConsole(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{"Nordic", "Europe/Oslo", "business", ""}, []any{c.Name, c.TimeZone, c.Plan, c.HomeRegion})
 	require.Nil(t, c.MaxInFlight)
-	page := developer.ask(http.MethodGet, at, nil)
+	page := owner.ask(http.MethodGet, at, nil)
+	form := owner.filledIn(page)
+	form["reminder.time"], form["reminder.unit"] = []string{"1", "2"}, []string{"days", "hours"}
+	got = owner.ask(http.MethodPost, at, form)
+	require.Equal(t, http.StatusSeeOther, got.status, got.body)
+	c, err = p.Company.Get(t.Context(), own.id)
+	require.NoError(t, err)
+	require.Equal(t, []int32{1440, 120}, c.BookingReminders)
+	form["reminder.time"] = []string{"1", "soon"}
+	got = owner.ask(http.MethodPost, at, form)
+	require.Equal(t, http.StatusUnprocessableEntity, got.status)
+	require.Contains(t, got.body, `id="e-bookingReminders"`)
+	require.Contains(t, got.body, `value="soon"`)
+	page = developer.ask(http.MethodGet, at, nil)
 	require.Contains(t, page.body, "Europe/Oslo")
 	require.NotContains(t, page.body, "<form class=\"form\"")
 }

@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,4 +62,68 @@ func TestFieldsPickRecords(t *testing.T) {
 	form.Set("intoId", client)
 	page = owner.ask(http.MethodPost, merge, form)
 	require.Equal(t, http.StatusSeeOther, page.status, page.body)
+}
+
+// What has no name is found by what people know of it: a variant by its product, a shift by its day or number, a return by its order.
+func TestFieldsPickWhatHasNoName(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	make := func(path, body string) map[string]any { return p.call(own, p.external, http.MethodPost, path, body) }
+	text := func(made map[string]any, name string) string { s, _ := made[name].(string); return s }
+	hits := func(of, typed string) string {
+		got := owner.ask(http.MethodGet, root+"/find/suggest?"+url.Values{"q": {typed}, "of": {of}}.Encode(), nil)
+		require.Equal(t, http.StatusOK, got.status, typed)
+		return got.body
+	}
+	product := text(make("/catalog/products", `{"name":"Rain cape","price":4900,"hasVariants":true}`), "id")
+	variant := text(make("/catalog/products/"+product+"/variants", `{"sku":"RC-L"}`), "id")
+	ordered := make("/orders", `{"items":[{"kind":"custom","name":"Workshop hour","unitPrice":7200,"qty":3}]}`)
+	lines, _ := ordered["lines"].([]any)
+	line, _ := lines[0].(map[string]any)
+	for _, next := range []string{"confirmed", "in_progress", "ready", "completed"} {
+		make("/orders/"+text(ordered, "id")+"/status/"+next, "{}")
+	}
+	var returned []string
+	for range 2 {
+		returned = append(returned, text(make("/orders/"+text(ordered, "id")+"/returns", `{"items":[{"orderLineId":"`+text(line, "id")+`","qty":1}]}`), "id"))
+	}
+	shift := p.call(own, p.external, http.MethodGet, "/shifts/current", "")
+
+	for _, typed := range []string{"rain cape", "RC-L"} {
+		require.Contains(t, hits("variants", typed), `data-id="`+variant+`" data-name="RC-L"`, typed)
+	}
+	zone, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	for _, id := range returned {
+		require.Contains(t, hits("returns", fmt.Sprint(ordered["number"])), `data-id="`+id+`"`, "a return by its order")
+	}
+	today := time.Now().In(zone)
+	for _, typed := range []string{fmt.Sprint(shift["number"]), today.Format("2.1.2006"), today.Format("2.1."), today.Format(time.DateOnly)} {
+		require.Contains(t, hits("shifts", typed), `data-id="`+text(shift, "id")+`"`, typed)
+	}
+	require.NotContains(t, hits("shifts", today.AddDate(0, 0, -3).Format("2.1.2006")), `data-id="`+text(shift, "id")+`"`)
+	require.Contains(t, owner.ask(http.MethodGet, root+"/movements/filter?only=variantId&variantId="+variant, nil).body, `value="RC-L"`)
+	require.Contains(t, owner.ask(http.MethodGet, root+"/sales", nil).body, "only=shiftId", "it is among the filters that can be added")
+}
+
+// An address is chosen among those of the client whom the list is filtered by.
+func TestAddressesAreThoseOfTheClient(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	own, root := p.shopWithBusiness()
+	owner := p.signedIn(own.people[company.RoleOwner])
+	id := func(path, body string) string {
+		s, _ := p.call(own, p.external, http.MethodPost, path, body)["id"].(string)
+		return s
+	}
+	client := id("/clients", `{"kind":"individual","displayName":"Ada Moss"}`)
+	address := id("/clients/"+client+"/addresses", `{"label":"Home","text":"Lindenstr. 5, Berlin"}`)
+
+	page := owner.ask(http.MethodGet, root+"/deals/list/filter?clientId="+client, nil)
+	require.Contains(t, page.body, `<option value="`+address+`">Home, Lindenstr. 5, Berlin</option>`)
+	require.NotContains(t, owner.ask(http.MethodGet, root+"/deals/list/filter", nil).body, `name="addressId"`)
+	require.Contains(t, owner.ask(http.MethodGet, root+"/deals/list?clientId="+client+"&addressId="+address, nil).body, "Home, Lindenstr. 5, Berlin")
+	require.Contains(t, owner.ask(http.MethodGet, root+"/orders/new?client="+client, nil).body, `<option value="`+address+`">Home, Lindenstr. 5, Berlin</option>`)
 }

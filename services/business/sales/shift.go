@@ -90,6 +90,7 @@ func (CloseInput) SchemaName() string { return "ShiftCloseInput" }
 type ShiftFilter struct {
 	list.Params
 	Sort       string     `query:"sort" enum:"createdAt,number"`
+	Number     *int64     `query:"number" minimum:"1" where:"number = ?"`
 	Status     []string   `query:"status" enum:"open,closed" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
 	OpenedByID *uuid.UUID `query:"openedById" format:"uuid" where:"opened_by_id = ?"`
 	CashierID  *uuid.UUID `query:"cashierId" format:"uuid" where:"COALESCE(cashier_id, opened_by_id) = ?"`

@@ -314,7 +314,7 @@ func bookedOf(q *web.Request, d day, res scheduling.Schedule, of []scheduling.Bo
 	if works == 0 {
 		return ""
 	}
-	return q.T("bookings.booked", hours(booked), hours(works))
+	return q.T("bookings.booked", q.Number(hours(booked)), q.Number(hours(works)))
 }
 
 // hours is a number of hours with at most one decimal.

@@ -158,7 +158,9 @@ func (pages *Pages) newBooking(ctx context.Context, q *web.Request, s state, ref
 		return nil, err
 	}
 	d := dayOfTime(s.at.start, q.Zone)
-	fields := web.Fields{Op: q.Operation("createBooking"), Only: formFields, Err: refused, Pick: map[string][]web.Option{"serviceId": services}, Help: map[string]string{"serviceId": "", "headcount": "", "durationMinutes": q.T("bookings.duration.help")}}
+	fields := web.Fields{Op: q.Operation("createBooking"), Only: formFields, Err: refused, Pick: map[string][]web.Option{"serviceId": services}, Help: map[string]string{
+		"serviceId": "", "headcount": "", "customerName": "", "customerPhone": "", "customerEmail": "", "durationMinutes": q.T("bookings.duration.help"),
+	}}
 	if refused != nil {
 		fields.Typed = q.Form
 	}

@@ -102,7 +102,7 @@ func (pages *Pages) fields(ctx context.Context, q *web.Request, query *webhooks.
 	}
 	fields := []web.Field{
 		{Name: "event", Label: q.T("events.name"), Value: name, Help: q.T("events.name.help")},
-		{Name: "entity", Label: q.T("events.entity"), Value: q.Form.Get("entity"), Pick: &web.Picker{Address: q.Path(web.AnyRecord), Text: q.Form.Get("entity")}},
+		{Name: "entity", Label: q.T("events.entity"), Value: q.Form.Get("entity"), Pick: &web.Picker{Address: q.Path(web.AnyRecord), Hint: q.T("pick.hint.any"), Text: q.Form.Get("entity")}},
 		{Name: "request", Label: q.T("events.request.filter"), Value: q.Form.Get("request")},
 	}
 	fields = append(fields, q.PeriodFields(period)...)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -37,6 +38,14 @@ type looking struct {
 	rows int    // records of a kind
 	of   string // name of the list that is looked through; "" = all
 	pick bool   // for a field that takes the id of a record
+}
+
+// lists are those that are looked through.
+func (l looking) lists() []resources.Resource {
+	if l.of != "" {
+		return slices.DeleteFunc(resources.Pickable(), func(r resources.Resource) bool { return r.Name != l.of })
+	}
+	return resources.Found()
 }
 
 // through reports whether a list is looked through.
@@ -73,8 +82,8 @@ func exact(q *web.Request, l looking) (all []question) {
 	id, err := uuid.Parse(text)
 	isID := err == nil
 	isCode := utf8.RuneCountInString(text) <= maxSKU
-	for _, res := range resources.Found() {
-		if !l.through(res.Name) || !may(q, res.Area, res.List) {
+	for _, res := range l.lists() {
+		if !may(q, res.Area, res.List) {
 			continue
 		}
 		add := func(asked bool, filter, value, what string) {
@@ -94,6 +103,9 @@ func exact(q *web.Request, l looking) (all []question) {
 			all = append(all, ask(l, res, url.Values{"search": {contactOf(text, q.Company.CountryPrefix)}}, contact(text), func(r record) bool { return r.hasContact(text, q.Company.CountryPrefix) }))
 		}
 	}
+	if l.of != "" {
+		all = append(all, related(q, l)...)
+	}
 	if isID && l.of == "" {
 		all = append(all, ofID(q, id.String())...)
 	}
@@ -110,13 +122,16 @@ func similar(q *web.Request, l looking) (all []question) {
 		return nil
 	}
 	var products resources.Resource
-	for _, res := range resources.Found() {
+	for _, res := range l.lists() {
 		if res.Name == "products" {
 			products = res
 		}
-		if res.Find.Names && l.through(res.Name) && may(q, res.Area, res.List) {
+		if res.Find.Names && may(q, res.Area, res.List) {
 			all = append(all, ask(l, res, url.Values{"search": {text}}, "name", func(r record) bool { return strings.EqualFold(r.text(res.Find.Title), text) }))
 		}
+	}
+	if l.of == "variants" && may(q, web.Catalog, "listProducts") {
+		all = append(all, variantsNamed(text))
 	}
 	if l.through("products") && may(q, web.Warehouse, "listStocks") {
 		all = append(all, variant(l, products))
@@ -149,10 +164,14 @@ func ask(l looking, res resources.Resource, filter url.Values, what string, sure
 			}
 			id := r.text(res.Find.ID)
 			h := hit{id: id, kind: out.kind, title: title, what: what, href: res.Find.Page + "/" + id, sure: sure(r)}
+			h.also = known(q, res, r)
 			for _, name := range res.Find.Also {
 				if h.also == "" {
 					h.also = r.text(name)
 				}
+			}
+			if h.title == "" {
+				h.title, h.also = h.also, ""
 			}
 			out.hits = append(out.hits, h)
 		}

@@ -51,6 +51,13 @@ func (pages *Pages) suggest(ctx context.Context, q *web.Request) (web.Answer, er
 	if err != nil {
 		all, p.Suggested.None = nil, ""
 	}
+	if l.pick {
+		for _, f := range all {
+			for i := range f.hits {
+				f.hits[i].href = f.hits[i].id // several may have one page, as the returns of an order have
+			}
+		}
+	}
 	hits := hitsOf(all)
 	if l.pick {
 		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.id == "" }) // no records of a list

@@ -92,7 +92,7 @@ func (pages *Pages) names(ctx context.Context, q *web.Request, ids []tenant.ID) 
 
 // companyField is a field for a company, whose name is found while somebody types.
 func (pages *Pages) companyField(ctx context.Context, q *web.Request, name string) (web.Field, error) {
-	f := web.Field{Name: name, Label: q.T("platform.company"), Value: q.Form.Get(name), Pick: &web.Picker{Address: web.AnyCompany}}
+	f := web.Field{Name: name, Label: q.T("platform.company"), Value: q.Form.Get(name), Pick: &web.Picker{Address: web.AnyCompany, Hint: q.T("pick.hint.companies")}}
 	of, err := companyIn(q, name)
 	if err != nil || of == nil {
 		f.Pick.Text = f.Value

@@ -143,7 +143,7 @@ func pick(ctx context.Context, q *web.Request, f *web.Field) error {
 		return nil
 	}
 	f.Help, f.MaxLength = "", nil
-	f.Pick = &web.Picker{Address: q.Path("/find/suggest?of=" + res.Name)}
+	f.Pick = &web.Picker{Address: q.Path("/find/suggest?of=" + res.Name), Hint: q.T("pick.hint." + res.Name)}
 	id := idOr(f.Value)
 	if id == "" {
 		f.Pick.Text = f.Value

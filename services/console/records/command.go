@@ -290,14 +290,19 @@ func (pages *Pages) fieldsOf(ctx context.Context, q *web.Request, s shown, c res
 			current = s.changed().Text(shape.Name)
 		}
 		options, err := s.names.options(ctx, shape.Name, current, keepFor(s, shape.Name))
-		if err != nil {
-			return nil, err
+		if err == nil && shape.Name == addressID {
+			options, err = addresses(ctx, q, clientOf(s, d.typed), current)
 		}
 		if current == "" && len(options) > 1 && slices.Contains(unguessed, shape.Name) {
 			options = slices.Insert(options, 0, web.Option{Text: q.T("form.choose")})
 		}
-		if options != nil {
+		switch {
+		case err != nil:
+			return nil, err
+		case options != nil:
 			f.Pick[shape.Name] = options
+		case shape.Name == addressID:
+			f.But = append(slices.Clip(f.But), addressID)
 		}
 	}
 	fields := q.FieldsOf(f)
@@ -316,7 +321,7 @@ func fieldsFor(q *web.Request, c resources.Command) web.Fields {
 		return f
 	}
 	for _, s := range f.Op.Body.Fields {
-		if _, entry := resources.ChoicesOf(s.Name); s.Format == "uuid" && !entry {
+		if _, entry := resources.ChoicesOf(s.Name); s.Format == "uuid" && !entry && s.Name != addressID {
 			f.But = append(slices.Clip(f.But), s.Name) // nobody knows ids by heart
 		}
 	}
@@ -326,7 +331,7 @@ func fieldsFor(q *web.Request, c resources.Command) web.Fields {
 // machines are fields that integrations fill in, not people.
 var machines = []string{
 	"externalId", "metadata", "source", "intake", "utm", "nameI18n", "descriptionI18n", "attributes", "costComponents", "modifierGroups", "costItems",
-	"photoFileId", "photoFileIds", "attachmentFileIds", "items", "payments", "unitId", "packUnitId", "addressId", "assetId",
+	"photoFileId", "photoFileIds", "attachmentFileIds", "items", "payments", "unitId", "packUnitId", "assetId",
 	"checklistDone", "prepaidAmount", "emoji", "hasVariants",
 }
 

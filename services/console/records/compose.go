@@ -164,6 +164,7 @@ func (c *composer) add(l lines.Line) {
 
 func (c *composer) choose(id string) {
 	c.form.Set(clientID, id)
+	c.form.Del(addressID) // it is one of the client before
 	c.form.Del(clientText)
 	c.focus = focusGoods
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/api/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kit/apierr"
+	"github.com/tradegrid/tradegrid/services/console/lines"
 	"github.com/tradegrid/tradegrid/services/console/resources"
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
@@ -31,7 +32,7 @@ func (pages *Pages) chips(ctx context.Context, q *web.Request, in listQuery, nam
 		if value == "" {
 			continue
 		}
-		text, err := pages.filterText(ctx, q, f, value, names)
+		text, err := pages.filterText(ctx, q, f, value, in.client(), names)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +44,7 @@ func (pages *Pages) chips(ctx context.Context, q *web.Request, in listQuery, nam
 // adds are the filters that are not set, each with the form that sets it.
 func adds(q *web.Request, in listQuery) (links []web.Link) {
 	for _, f := range in.filters {
-		if !in.query.Has(f.Name) && !slices.Contains(machines, f.Name) && (f.Format != "uuid" || named(f.Name)) {
+		if !in.query.Has(f.Name) && !slices.Contains(machines, f.Name) && (f.Format != "uuid" || named(f.Name) || f.Name == addressID && in.client() != "") {
 			links = append(links, web.Link{Text: q.Label(f.Name), Href: in.one(q, f.Name)})
 		}
 	}
@@ -65,15 +66,15 @@ func (in listQuery) one(q *web.Request, name string) string {
 }
 
 // filterText is the value of a filter as people read it.
-func (pages *Pages) filterText(ctx context.Context, q *web.Request, f httpapi.Shape, value string, names *directories) (string, error) {
+func (pages *Pages) filterText(ctx context.Context, q *web.Request, f httpapi.Shape, value, client string, names *directories) (string, error) {
 	if name, err := names.name(ctx, f.Name, value); err != nil || name != "" {
 		return name, err
 	}
 	if of, ok := resources.Picked(f.Name); ok {
 		return recordName(ctx, q, of, value)
 	}
-	if f.Name == "shiftId" {
-		return recordName(ctx, q, pages.resource("shifts"), value)
+	if f.Name == addressID {
+		return addressName(ctx, q, client, value)
 	}
 	if enum := enumOf(f); len(enum) > 0 {
 		var all []string
@@ -99,6 +100,9 @@ func (pages *Pages) filterText(ctx context.Context, q *web.Request, f httpapi.Sh
 
 // recordName is what people call the record of another resource; its id if there is none.
 func recordName(ctx context.Context, q *web.Request, res resources.Resource, id string) (string, error) {
+	if res.Get == "" {
+		return listedName(ctx, q, res, id)
+	}
 	raw, err := web.Call[web.JSON](ctx, q, res.Get, web.Input{Path: map[string]string{"id": id}})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {
 		return id, nil
@@ -111,6 +115,21 @@ func recordName(ctx context.Context, q *web.Request, res resources.Resource, id 
 		return "", err
 	}
 	return titleOf(q, res, r), nil
+}
+
+// listedName is what people call a record that only its list finds by its id.
+func listedName(ctx context.Context, q *web.Request, res resources.Resource, id string) (string, error) {
+	found, err := lines.Records(ctx, q, res.List, url.Values{"ids": {id}})
+	if web.Refused(err) || err == nil && len(found) == 0 {
+		return id, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if found[0].Text(res.Title) == "" && found[0].Text("sku") != "" {
+		return found[0].Text("sku"), nil
+	}
+	return titleOf(q, res, found[0]), nil
 }
 
 // enumOf are the values that a filter takes.
@@ -193,8 +212,16 @@ func (pages *Pages) filterFields(ctx context.Context, q *web.Request, in listQue
 			continue
 		}
 		field, err := pages.filterField(ctx, q, f, in.query.Get(f.Name), names)
+		if err == nil && f.Name == addressID {
+			field.Options, err = addresses(ctx, q, in.client(), field.Value)
+			field.Type, field.Help = "select", ""
+			field.Options = slices.Insert(field.Options, 0, web.Option{Text: q.T("filter.any")})
+		}
 		if err != nil {
 			return err
+		}
+		if f.Name == addressID && len(field.Options) == 1 {
+			continue // addresses are those of a client, who is chosen first
 		}
 		if r := rangesOf(q, in, f.Name, only); r != nil {
 			p.Ranges = append(p.Ranges, *r)

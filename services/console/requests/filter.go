@@ -128,7 +128,7 @@ func (in filters) form(q *web.Request, path string, period web.Period, with name
 	f.Fields = append(f.Fields, choice(q, "tokenId", in["tokenId"], ids, func(v string) string { return names[v] }))
 	f.Fields = append(f.Fields,
 		web.Field{Name: "code", Label: q.T("requests.filter.code"), Value: in["code"], Autocomplete: "off"},
-		web.Field{Name: "entityId", Label: q.T("requests.filter.entityId"), Value: in["entityId"], Pick: &web.Picker{Address: q.Path(web.AnyRecord), Text: with.record}})
+		web.Field{Name: "entityId", Label: q.T("requests.filter.entityId"), Value: in["entityId"], Pick: &web.Picker{Address: q.Path(web.AnyRecord), Hint: q.T("pick.hint.any"), Text: with.record}})
 	for _, name := range []string{"operation", "requestId", "address", "status"} {
 		if in[name] != "" {
 			f.Fields = append(f.Fields, web.Field{Name: name, Label: q.T("requests.filter." + name), Value: in[name], Autocomplete: "off"})

@@ -20,7 +20,7 @@ func deals() Resource {
 		}},
 		Asks: []string{
 			"typeId", "customerName", "customerPhone", "customerEmail", "assignedToId", "sourceId", "budget", "scheduledAt",
-			"dueAt", "address", "note",
+			"dueAt", "addressId", "address", "note",
 		},
 		Views: []View{{"open", "openOnly=true"}, {"overdue", "overdue=true"}},
 		Columns: []Column{

@@ -33,16 +33,34 @@ func Found() []Resource {
 // long for a choice, and have a [Find].
 var picked = map[string]string{
 	"customerId": "clients", "clientId": "clients", "intoId": "clients", "mergedIntoId": "clients", "productId": "products", "orderId": "orders", "dealId": "deals", "refundOfSaleId": "sales", "purchaseOrderId": "purchase-orders",
+	"returnId": "returns", "shiftId": "shifts", "variantId": "variants",
 }
 
 // Picked is the list of whose records people choose one for a field that takes an id.
 func Picked(field string) (r Resource, ok bool) {
-	all := Found()
+	all := Pickable()
 	i := slices.IndexFunc(all, func(r Resource) bool { return r.Name == picked[field] })
 	if i < 0 {
 		return r, false
 	}
 	return all[i], true
+}
+
+// Pickable are the lists that people can choose a record of: those of [Found], and those whose records are only looked for in a field
+// that takes the id of one.
+func Pickable() []Resource {
+	all := Found()
+	for i, r := range all {
+		own := *r.Find
+		own.ID = "id" // whatever page the record stands on
+		if r.Name == "variants" {
+			all[i].Title, own.Title, own.Names = "name", "name", false // their products are found by names
+		}
+		all[i].Find = &own
+	}
+	shift := shifts()
+	shift.Find = &Find{By: []string{"number"}, Title: shift.Title, Page: shift.Page, ID: "id"}
+	return append(all, shift)
 }
 
 // Single is a kind of record that no list finds by its id.

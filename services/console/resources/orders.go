@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"strings"
+
 	"github.com/tradegrid/tradegrid/services/console/web"
 )
 
@@ -18,7 +20,7 @@ func orders() Resource {
 			{"notes", []string{"customerNote", "note"}},
 		}},
 		Asks: []string{
-			"customerName", "customerPhone", "customerEmail", "deliveryMethod", "deliveryCost", "deliveryAddressText", "dueAt", "warehouseId", "assignedToId",
+			"customerName", "customerPhone", "customerEmail", "deliveryMethod", "deliveryCost", "addressId", "deliveryAddressText", "dueAt", "warehouseId", "assignedToId",
 			"discountPercent", "fixedDiscount", "couponCode", "customerNote", "note",
 		},
 		Bulk: []Bulk{
@@ -275,7 +277,38 @@ func aboutInvoice(q *web.Request, r Record) *web.Note {
 	case r.Text("status") == "cancelled":
 		return &web.Note{Kind: web.Off, Text: q.T("records.is.invoice_cancelled", r.Number("creditNoteNumber"))}
 	}
-	return &web.Note{Kind: web.Good, Text: q.T("records.is.invoice")}
+	return lacking(q, r, web.Note{Kind: web.Good, Text: q.T("records.is.invoice")})
+}
+
+// lacking adds to a note on an invoice what it does not say though most invoices have to, and where that is filled in for the next one.
+func lacking(q *web.Request, r Record, note web.Note) *web.Note {
+	seller, buyer := r.Object("seller"), r.Object("buyer")
+	var all []string
+	settings, client := false, false
+	for _, f := range []struct {
+		of   Record
+		name string
+		at   *bool
+	}{{seller, "address", &settings}, {seller, "taxId", &settings}, {buyer, "address", &client}, {r, "dueDate", &client}} {
+		if f.of != nil && !f.of.Has(f.name) {
+			key := f.name
+			if f.at == &settings {
+				key = "seller_" + key
+			}
+			all, *f.at = append(all, q.T("records.lacks."+key)), true
+		}
+	}
+	if len(all) == 0 {
+		return &note
+	}
+	note.Kind, note.Text = web.Warn, note.Text+" "+q.T("records.lacks", strings.Join(all, ", "))
+	if settings && q.Sees(web.CompanySettings) {
+		note.Links = append(note.Links, web.Link{Text: q.T("records.lacks.settings"), Href: q.Path("/settings#f-documentAddress")})
+	}
+	if id := r.Text("clientId"); client && id != "" && q.MayCall("updateClient") {
+		note.Links = append(note.Links, web.Link{Text: q.T("records.lacks.client"), Href: q.Path("/clients/" + id + "/do/edit")})
+	}
+	return &note
 }
 
 func payments() Resource {

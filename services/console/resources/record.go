@@ -74,6 +74,12 @@ func (r Record) Float(name string) float64 {
 // Has reports whether a field has a value.
 func (r Record) Has(name string) bool { return r[name] != nil && r[name] != "" }
 
+// Object is a field that is an object; nil = there is none.
+func (r Record) Object(name string) Record {
+	object, _ := r[name].(map[string]any)
+	return object
+}
+
 // Texts are the elements of an array of texts.
 func (r Record) Texts(name string) (all []string) {
 	list, _ := r[name].([]any)

@@ -82,10 +82,19 @@ func (pages *Pages) page(q *web.Request, raw web.JSON, f web.Fields) (web.Answer
 	}
 	f.Value = raw
 	all := q.FieldsOf(f)
+	for i := range all {
+		if all[i].Name == reminders {
+			reminderRows(q, f, &all[i], c.BookingReminders)
+		}
+	}
 	p := page{Header: web.Header{Title: q.T("settings.title"), Facts: c.Name}, Fixed: fixed(q, c)}
 	if !q.Allows(scope, true) {
 		for _, field := range all {
-			p.Facts = append(p.Facts, web.Fact{Label: field.Label, Cell: web.Text(said(field))})
+			text := said(field)
+			if field.Name == reminders {
+				text = remindedText(q, c.BookingReminders)
+			}
+			p.Facts = append(p.Facts, web.Fact{Label: field.Label, Cell: web.Text(text)})
 		}
 		return web.Show("settings/company", q.T("settings.title"), p), nil
 	}
@@ -132,7 +141,11 @@ func (pages *Pages) save(ctx context.Context, q *web.Request) (web.Answer, error
 	if err != nil {
 		return web.Answer{}, err
 	}
-	_, err = web.CallAdmin[company.Company](ctx, q, "updateCompany", web.Input{Body: q.BodyOf(f, q.Form)})
+	body := q.BodyOf(f, q.Form)
+	if all, changed := reminded(q.Form); changed {
+		body[reminders] = all
+	}
+	_, err = web.CallAdmin[company.Company](ctx, q, "updateCompany", web.Input{Body: body})
 	if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
 		raw, readErr := web.CallAdmin[web.JSON](ctx, q, "getCompany", web.Input{})
 		if readErr != nil {

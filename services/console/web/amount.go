@@ -74,6 +74,11 @@ func (q *Request) Number(text string) string {
 	return Written(text, group, point)
 }
 
+// Percent is a share in percent, with one digit, as people of the language write it.
+func (q *Request) Percent(part float64) string {
+	return q.T("unit.percent", q.Number(strconv.FormatFloat(part, 'f', 1, 64)))
+}
+
 // Count is a whole number as people read it.
 func (q *Request) Count(n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
 

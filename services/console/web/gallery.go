@@ -103,7 +103,7 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 	}
 	p.Pictures = append(p.Pictures, Face("Ada Gloster"))
 	p.Matrix = q.ScopeMatrix([]string{"orders:read", "orders:write", "events:read"}, access.Scopes{"orders:read"}, true)
-	p.Secret = Secret{Note: Note{Warn, "Copy it.", "It is shown only now."}, Text: "what-is-shown-once"}
+	p.Secret = Secret{Note: Note{Kind: Warn, Title: "Copy it.", Text: "It is shown only now."}, Text: "what-is-shown-once"}
 	p.Snippet = Snippet{ID: "snippet", Title: "A snippet", Text: "tradegrid version"}
 	span := Span{From: q.Now.Truncate(time.Hour).Add(-11 * time.Hour), Step: time.Hour}
 	p.Bars = q.Bars("Bars: delivered and failed", span, Series{Kind: Good, Name: "delivered", Values: []float64{12, 40, 38, 0, 7, 1048, 900, 310, 20, 22, 41, 3}}, Series{Kind: Bad, Name: "failed", Values: []float64{0, 0, 2, 0, 0, 120, 80, 0, 0, 1, 0, 0}})
@@ -111,7 +111,7 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 	p.Course = q.Course("Sold by hour, today against a week ago", "Hour", []string{"9", "10", "11", "12", "13"}, Series{Name: "today", Values: []float64{120, 340, 280}}, Series{Name: "a week ago", Values: []float64{90, 200, 310, 400, 120}})
 	p.Table.Rows[0][2] = Plot(q.Spark("1048 in 3 hours, 120 of them failed", Series{Kind: Good, Values: []float64{900, 28, 0}}, Series{Kind: Bad, Values: []float64{100, 20, 0}}))
 	for _, kind := range []string{Good, Warn, Bad, Info, Off} {
-		p.Notes = append(p.Notes, Note{kind, "What is the case.", "And what happens next."})
+		p.Notes = append(p.Notes, Note{Kind: kind, Title: "What is the case.", Text: "And what happens next."})
 		p.Chips = append(p.Chips, Chip{kind, kind})
 	}
 	return Show("web/gallery/gallery", "Gallery", p), nil

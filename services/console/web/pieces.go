@@ -25,7 +25,11 @@ const (
 type Chip struct{ Kind, Text string }
 
 // Note is what is the case, and what happens next.
-type Note struct{ Kind, Title, Text string }
+type Note struct {
+	Kind, Title, Text string
+
+	Links []Link // where something can be done about it
+}
 
 // Figure is a number with what it counts; it leads to what it counts.
 type Figure struct {
@@ -234,11 +238,23 @@ type Field struct {
 	MaxLength         *int // characters
 	Options           []Option
 	Pick              *Picker // nil = the value is typed
+
+	Spans     []SpanRow // of a field of the type spans: how long before something
+	MoreSpans []SpanRow // those that are empty, which are folded
+}
+
+// SpanRow is one of several lengths of time that a field takes: a number, and its unit.
+type SpanRow struct {
+	No         int // from 1
+	Time, Unit string
+	Value      string
+	Units      []Option
 }
 
 // Picker lets people find the record whose id a field takes. Without a script they type the id.
 type Picker struct {
 	Address string // of what is found
+	Hint    string // what can be typed
 	Text    string // what the record is called that the field has now
 }
 

@@ -13,3 +13,16 @@ document.addEventListener("change", (e) => {
 const scrolled = new Map();
 document.addEventListener("htmx:beforeSwap", () => { for (const list of document.querySelectorAll("[data-scrolled]")) scrolled.set(list.id, list.scrollTop); });
 document.addEventListener("htmx:afterSwap", () => { for (const list of document.querySelectorAll("[data-scrolled]")) list.scrollTop = scrolled.get(list.id) ?? 0; });
+
+// A row of a field is removed by emptying it: an empty one is not sent on. Without a script, people empty it themselves.
+const showEmpties = () => { for (const button of document.querySelectorAll("[data-empties]")) button.hidden = false; };
+showEmpties();
+document.addEventListener("htmx:afterSettle", showEmpties);
+document.addEventListener("click", (e) => {
+  const button = e.target.closest?.("[data-empties]");
+  if (!button) return;
+  const number = button.parentElement.querySelector("input");
+  number.value = "";
+  number.dispatchEvent(new Event("change", { bubbles: true }));
+  number.focus();
+});
