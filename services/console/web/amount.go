@@ -74,11 +74,6 @@ func (q *Request) Number(text string) string {
 	return Written(text, group, point)
 }
 
-// Percent is a share in percent, with one digit, as people of the language write it.
-func (q *Request) Percent(part float64) string {
-	return q.T("unit.percent", q.Number(strconv.FormatFloat(part, 'f', 1, 64)))
-}
-
 // Count is a whole number as people read it.
 func (q *Request) Count(n int64) string { return q.Number(strconv.FormatInt(n, 10)) }
 
@@ -94,6 +89,11 @@ func (q *Request) Percent(number string) string {
 		pattern = q.T("number.percent")
 	}
 	return strings.Replace(pattern, "0", q.Number(number), 1)
+}
+
+// Share is a share in percent, with one digit, as people of the language write it.
+func (q *Request) Share(part float64) string {
+	return q.Percent(strconv.FormatFloat(part, 'f', 1, 64))
 }
 
 // Symbol is the sign of the currency of the company: €.

@@ -65,7 +65,7 @@ func TestSizesAreReadByPeople(t *testing.T) {
 
 func TestSharesAreWrittenAsInTheLanguage(t *testing.T) {
 	t.Parallel()
-	for lang, want := range map[string]string{"en": "94.5 %", "de": "94,5 %", "ru": "94,5 %"} {
-		require.Equal(t, want, inLanguage(t, lang, "EUR").Percent(94.5))
+	for lang, want := range map[string]string{"en": "94.5%", "de": "94,5\u00a0%", "ru": "94,5\u00a0%"} {
+		require.Equal(t, want, inLanguage(t, lang, "EUR").Share(94.5))
 	}
 }

@@ -199,7 +199,7 @@ func success(q *web.Request, a *webhooks.Activity) string {
 	if bad > 0 && part > 99.9 {
 		part = 99.9 // not all
 	}
-	return q.Percent(max(part, 0))
+	return q.Share(max(part, 0))
 }
 
 func waitingOf(q *web.Request, a *webhooks.Activity) string {

@@ -27,7 +27,7 @@ func sharesTable(q *web.Request, all webhooks.EventShares) web.Table {
 		}
 		part := 100 * float64(one.Happened) / float64(all.Events)
 		t.Rows = append(t.Rows, []web.Cell{
-			web.LinkTo(one.Event, web.With(q.Path("/events"), "event", one.Event)), web.Progress(int(part), q.Percent(part)), web.Number(q.Count(int64(one.Happened))), gets,
+			web.LinkTo(one.Event, web.With(q.Path("/events"), "event", one.Event)), web.Progress(int(part), q.Share(part)), web.Number(q.Count(int64(one.Happened))), gets,
 		})
 	}
 	return t
