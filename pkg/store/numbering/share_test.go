@@ -163,7 +163,7 @@ func TestLockedCompanyLeavesTheOthersAlone(t *testing.T) {
 	<-holding
 	unlock := sync.OnceFunc(func() { close(gate) })
 	defer unlock()
-	c, release := blocked(t, d, tenant.NewID(), groupcommit.Config{MaxRunning: 1, Patience: 300 * time.Millisecond})
+	c, release := blocked(t, d, tenant.NewID(), groupcommit.Config{MaxRunning: 1, Patience: 2 * time.Second}) // all have asked by then
 	mine, others := make(chan stored, 5), make(chan stored, 12)
 	submit(t, c, locked, 3, mine)
 	for range 6 {
@@ -174,13 +174,13 @@ func TestLockedCompanyLeavesTheOthersAlone(t *testing.T) {
 		select {
 		case s := <-others:
 			require.NoError(t, s.err)
-		case <-time.After(5 * time.Second): // far less than the lock lasts
+		case <-time.After(waitTime): // the lock lasts until it is given back
 			t.Fatal("others wait for the company that is locked")
 		}
 	}
 	submit(t, c, locked, 2, mine) // wait for the transaction that waits for the lock
 	company := tenant.NewID()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTime)
 	defer cancel()
 	require.NoError(t, do(ctx, c, company, document(company, nil, new(int64))), "the transaction that waits takes no place")
 	require.Empty(t, mine)
