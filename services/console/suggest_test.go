@@ -70,24 +70,24 @@ func TestFieldsPickWhatHasNoName(t *testing.T) {
 	p := newPages(t)
 	own, root := p.shopWithBusiness()
 	owner := p.signedIn(own.people[company.RoleOwner])
-	make := func(path, body string) map[string]any { return p.call(own, p.external, http.MethodPost, path, body) }
+	create := func(path, body string) map[string]any { return p.call(own, p.external, http.MethodPost, path, body) }
 	text := func(made map[string]any, name string) string { s, _ := made[name].(string); return s }
 	hits := func(of, typed string) string {
 		got := owner.ask(http.MethodGet, root+"/find/suggest?"+url.Values{"q": {typed}, "of": {of}}.Encode(), nil)
 		require.Equal(t, http.StatusOK, got.status, typed)
 		return got.body
 	}
-	product := text(make("/catalog/products", `{"name":"Rain cape","price":4900,"hasVariants":true}`), "id")
-	variant := text(make("/catalog/products/"+product+"/variants", `{"sku":"RC-L"}`), "id")
-	ordered := make("/orders", `{"items":[{"kind":"custom","name":"Workshop hour","unitPrice":7200,"qty":3}]}`)
+	product := text(create("/catalog/products", `{"name":"Rain cape","price":4900,"hasVariants":true}`), "id")
+	variant := text(create("/catalog/products/"+product+"/variants", `{"sku":"RC-L"}`), "id")
+	ordered := create("/orders", `{"items":[{"kind":"custom","name":"Workshop hour","unitPrice":7200,"qty":3}]}`)
 	lines, _ := ordered["lines"].([]any)
 	line, _ := lines[0].(map[string]any)
 	for _, next := range []string{"confirmed", "in_progress", "ready", "completed"} {
-		make("/orders/"+text(ordered, "id")+"/status/"+next, "{}")
+		create("/orders/"+text(ordered, "id")+"/status/"+next, "{}")
 	}
 	var returned []string
 	for range 2 {
-		returned = append(returned, text(make("/orders/"+text(ordered, "id")+"/returns", `{"items":[{"orderLineId":"`+text(line, "id")+`","qty":1}]}`), "id"))
+		returned = append(returned, text(create("/orders/"+text(ordered, "id")+"/returns", `{"items":[{"orderLineId":"`+text(line, "id")+`","qty":1}]}`), "id"))
 	}
 	shift := p.call(own, p.external, http.MethodGet, "/shifts/current", "")
 

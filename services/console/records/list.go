@@ -78,7 +78,11 @@ func (pages *Pages) showList(ctx context.Context, q *web.Request, in listQuery, 
 	}
 	if found.Total != nil {
 		p.Total = q.Count(*found.Total)
-		p.Count = q.T("records.count."+res.Name, p.Total)
+		count := "records.count." + res.Name
+		if q.Named(count, "") == "" {
+			count = "records.count.any"
+		}
+		p.Count = q.T(count, p.Total)
 	}
 	if found.Next != "" {
 		p.Table.Next = in.with("cursor", found.Next).address(q)
