@@ -28,6 +28,8 @@ DISPATCHER   := $(addprefix ./services/delivery/,deadletter delay dispatch match
 # paths, `make image-check` finds in the cache what this module depends on.
 QUICK_BUILD  := GOFLAGS="$$($(GO) env GOFLAGS) -trimpath '-gcflags=github.com/tradegrid/tradegrid/...=-l -dwarf=false'"
 QUICK_LINK   := -ldflags=-s
+# Takes the flags of a quick build back, where code runs for longer than it is compiled: under the race detector.
+INLINED      := -gcflags=github.com/tradegrid/tradegrid/...=
 # The linter holds the whole program: its collector runs less often until a third of the memory is taken.
 FEW_OF_LINTER := GOGC=400 GOMEMLIMIT=$(shell awk '/^MemTotal/ {limit = int($$2 / 3072)} END {print limit ? limit : 4096}' /proc/meminfo 2>/dev/null || echo 4096)MiB
 SIDE_BY_SIDE := -vet=off $(QUICK_LINK) -p $(shell echo $$(( $$(nproc 2>/dev/null || echo 4) + 2 )))
@@ -101,7 +103,8 @@ test-chaos: ## run the tests of the API with failing transactions: retries asked
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector
-	$(WITHDB) env CGO_ENABLED=1 $(GOTESTSUM) $(AGAIN) --packages "./pkg/store/db/... ./pkg/events/kafka/... ./pkg/events/outbox/... ./pkg/store/groupcommit/... ./pkg/store/numbering/... ./pkg/api/ratelimit/... $(DISPATCHER) ./services/dev/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1 -skip '^TestPlansDo'
+	$(WITHDB) $(GOTESTSUM) --raw-command -- env CGO_ENABLED=1 $(GO) test -json -vet=off $(INLINED) $(QUICK_LINK) -race -count=1 -skip '^TestPlansDo' \
+	  ./pkg/store/db/... ./pkg/events/kafka/... ./pkg/events/outbox/... ./pkg/store/groupcommit/... ./pkg/store/numbering/... ./pkg/api/ratelimit/... $(DISPATCHER) ./services/dev/receiver/...
 
 .PHONY: test-kill
 test-kill: ## kill and freeze relays at their weakest points, from inside
