@@ -185,7 +185,7 @@ func compose(t *testing.T, b *browser, company string) {
 		} else {
 			b.run(chromedp.Click(chromedp.CSS("#" + press.button)))
 		}
-		b.until(fmt.Sprintf(`document.querySelector("#qty-1").value === %q && document.activeElement.id === %q`, press.qty, press.button))
+		b.until(fmt.Sprintf(`document.querySelector("#qty-1").value === %q && document.activeElement.id === %q && !document.querySelector(".htmx-added, .htmx-settling, .htmx-request")`, press.qty, press.button))
 	}
 	b.exec(`document.querySelector("#discount-1").value = "50", document.querySelector("#discount-1").dispatchEvent(new Event("change", { bubbles: true }))`)
 	b.until(`document.querySelector("#total-1").textContent.includes("59.95")`)

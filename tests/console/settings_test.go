@@ -185,10 +185,10 @@ func companySettings(t *testing.T, b *browser, company string) {
 	t.Helper()
 	b.look("company-settings", company+"/settings")
 	b.run(chromedp.Navigate(company + "/settings"))
-	b.submit("form.form button", "#f-timeZone", "Mars/Olympus", "#f-name", "Demo Wheels")
+	b.submit("form.form button.primary", "#f-timeZone", "Mars/Olympus", "#f-name", "Demo Wheels")
 	require.Contains(t, b.text("#e-timeZone"), "time zone")
 	require.Equal(t, "Demo Wheels", get(b, chromedp.Evaluate[string](`document.getElementById("f-name").value`)), "what was typed stays")
-	b.submit("form.form button", "#f-timeZone", "Europe/Oslo")
+	b.submit("form.form button.primary", "#f-timeZone", "Europe/Oslo")
 	require.Contains(t, b.text("[role=status]"), "saved")
 	require.Equal(t, "Demo Wheels", get(b, chromedp.Evaluate[string](`document.querySelector(".rail .brand").getAttribute("aria-label")`)))
 }
