@@ -267,7 +267,9 @@ func contextFor(t *testing.T) (context.Context, context.CancelFunc) {
 // accounted requires that `tradegrid admin reconcile` finds a delivery for each event and subscription that has to have one.
 func (r *kit) accounted() {
 	r.t.Helper()
-	role.Eventually(r.t, func() bool { return r.count(`SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM stock_changes)`) == 0 }, "all is published and in the log, also what is told of stock")
+	role.Eventually(r.t, func() bool {
+		return r.count(`SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM stock_changes)`) == 0
+	}, "all is published and in the log, also what is told of stock")
 	cmd := exec.CommandContext(r.t.Context(), binary, "admin", "reconcile", "--json", "--from="+time.Now().Add(-time.Hour).Format(time.RFC3339), "--to="+time.Now().Format(time.RFC3339Nano))
 	cmd.Env = append(os.Environ(), r.env...)
 	out, err := cmd.Output()
