@@ -53,8 +53,10 @@ func TestTheCounterSells(t *testing.T) {
 	page, form = cashier.step(sell, form, "sum", "points", "yes", "discountPercent", "10")
 	require.Contains(t, page.body, "$5.66", "7.40, less 0.74, less 100 points")
 	_, form = cashier.step(sell, form, "less 0")
-	_, form = cashier.step(sell, form, "less 0")
+	page, form = cashier.step(sell, form, "less 0")
 	require.Equal(t, "custom", form.Get("kind.0"), "one less than one is none")
+	require.Regexp(t, `<input id="p" [^>]* autofocus`, page.body, "the next thing is a scan")
+	require.NotRegexp(t, `value="undo" [^>]*autofocus`, page.body, "which must not press Undo")
 	_, form = cashier.step(sell, form, "undo")
 	require.Equal(t, "1", form.Get("qty.1"))
 

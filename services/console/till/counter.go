@@ -204,6 +204,7 @@ func (c *counter) add(l lines.Line) {
 func (c *counter) drop(i int) {
 	c.gone = new(c.lines[i])
 	c.lines = slices.Delete(c.lines, i, i+1)
+	c.focus = goodsField // not Undo, which the end of the next scan would press
 }
 
 func (c *counter) choose(id string) {
